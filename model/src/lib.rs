@@ -1,0 +1,22 @@
+//! The executable specification of the Linux physical page allocator.
+//!
+//! Four parts, each usable without the next:
+//!
+//! * [`vocab`]: the words. Page frames, orders, gfp flags, migratetypes, machines, tunables, the
+//!   switches between kernels ([`vocab::Rules`]), counters with the kernel's names, tracepoints.
+//! * [`contract`]: the traits that an allocator under test implements, smallest first.
+//! * `laws`: what must hold for any allocator with a capability, by level (feature `std`).
+//! * `reference`: the Linux policy, exact and sequential (feature `std`).
+//!
+//! Without the default features the crate is `no_std`, allocates nothing and holds the first two
+//! parts only: that is all an allocator implementation may take from here, so that an error in the
+//! reference cannot hide in shared code.
+#![no_std]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
+#[cfg(feature = "std")]
+extern crate std;
+
+pub mod contract;
+pub mod vocab;

@@ -1,0 +1,87 @@
+//! Counters with the kernel's names.
+
+use super::{NR_ZONES, ZoneKind};
+
+/// A vm event that the page allocator counts, all in base pages unless said otherwise
+/// (page_alloc.md §6.1).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Event {
+    /// `pgalloc_<zone>`: pages handed out from that zone.
+    PgAlloc(ZoneKind),
+    /// `pgfree`: pages given back, counted when the checks passed; also at boot.
+    PgFree,
+}
+
+/// All events: monotonic, summed over CPUs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct EventCounters {
+    /// `pgalloc_<zone>` by zone kind.
+    pub pgalloc: [u64; NR_ZONES],
+    /// `pgfree`.
+    pub pgfree: u64,
+}
+
+impl EventCounters {
+    /// The value of one event.
+    #[must_use]
+    pub const fn get(&self, event: Event) -> u64 {
+        match event {
+            Event::PgAlloc(kind) => self.pgalloc[kind.index()],
+            Event::PgFree => self.pgfree,
+        }
+    }
+
+    /// Pages handed out from all zones.
+    #[must_use]
+    pub fn pgalloc_total(&self) -> u64 {
+        self.pgalloc.iter().sum()
+    }
+}
+
+/// The numa counters of one zone: one count for each allocation *operation*, whatever its order.
+/// With one node only hit and local move.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct NumaCounters {
+    /// `numa_hit`: served by the node that was preferred.
+    pub hit: u64,
+    /// `numa_miss`: served here although another node was preferred.
+    pub miss: u64,
+    /// `numa_foreign`: preferred here, served elsewhere.
+    pub foreign: u64,
+    /// `numa_local`: served on the running CPU's node.
+    pub local: u64,
+    /// `numa_other`: served on another node.
+    pub other: u64,
+}
+
+/// What a counter means, in one line, and where it comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CounterDoc {
+    /// The kernel's name.
+    pub name: &'static str,
+    /// Its meaning, with the unit.
+    pub meaning: &'static str,
+}
+
+impl CounterDoc {
+    /// The counters of /proc/vmstat and /proc/zoneinfo that move in this model.
+    pub const ALL: [Self; 11] = [
+        Self {
+            name: "nr_free_pages",
+            meaning: "pages on free lists except Isolate, without per-CPU diffs",
+        },
+        Self {
+            name: "nr_free_pages_blocks",
+            meaning: "free pages in blocks of at least a pageblock (6.15+)",
+        },
+        Self { name: "nr_free_cma", meaning: "free pages on CMA lists" },
+        Self { name: "numa_hit", meaning: "allocations served by the preferred node" },
+        Self { name: "numa_miss", meaning: "allocations served by another node than preferred" },
+        Self { name: "numa_foreign", meaning: "allocations meant for this node, served elsewhere" },
+        Self { name: "numa_local", meaning: "allocations served by the running CPU's node" },
+        Self { name: "numa_other", meaning: "allocations served by another node than the CPU's" },
+        Self { name: "pgalloc_<zone>", meaning: "base pages handed out from the zone" },
+        Self { name: "pgfree", meaning: "base pages given back, boot included" },
+        Self { name: "nr_managed", meaning: "pages that belong to the allocator" },
+    ];
+}

@@ -1,0 +1,3 @@
+//! The harness: one script language and every engine over it.
+
+pub mod script;
