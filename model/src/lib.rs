@@ -19,4 +19,5 @@ extern crate alloc;
 extern crate std;
 
 pub mod contract;
+pub mod proc;
 pub mod vocab;
