@@ -13,6 +13,7 @@
 
 mod line;
 mod names;
+mod view;
 
 #[cfg(feature = "std")]
 mod buddyinfo;
@@ -28,6 +29,7 @@ mod zoneinfo;
 mod zoneinfo_parse;
 
 pub use names::Names;
+pub use view::{ProcFile, View};
 
 #[cfg(feature = "std")]
 pub use buddyinfo::{Buddyinfo, BuddyinfoRow, parse_buddyinfo};
