@@ -2,7 +2,7 @@
 //! edited text gets wrong is named with its line.
 
 use mmspec_model::proc::{
-    ListLength, Names, ProcErrorKind, parse_buddyinfo, parse_pagetypeinfo, parse_vmstat,
+    Figures, ListLength, Names, ProcErrorKind, parse_buddyinfo, parse_pagetypeinfo, parse_vmstat,
     parse_zoneinfo,
 };
 use mmspec_model::vocab::{MigrateType, Vmstat, ZoneKind};
@@ -175,4 +175,31 @@ fn damaged_texts_are_refused_or_read_as_given() {
             }
         }
     }
+}
+
+#[test]
+fn figures_name_every_number_that_changed() {
+    let figures = |buddyinfo: &str, vmstat: &str| {
+        let recorded = &ALL[1];
+        Figures::new(
+            &parse_buddyinfo("b", buddyinfo).expect("buddyinfo"),
+            &parse_pagetypeinfo("p", recorded.pagetypeinfo).expect("pagetypeinfo"),
+            &parse_zoneinfo("z", recorded.zoneinfo).expect("zoneinfo"),
+            &parse_vmstat("v", vmstat).expect("vmstat"),
+        )
+    };
+    let before = figures(ALL[1].buddyinfo, "pgfree 7\nold 1\n");
+    assert_eq!(before.get("DMA32 cpu 1 count"), Some(1816));
+    assert_eq!(before.get("DMA32 pageblocks Movable"), Some(228));
+    assert_eq!(before.changes(&before), []);
+    let fewer = ALL[1].buddyinfo.replace("  101 ", "  100 ");
+    let after = figures(&fewer, "pgfree 9\nnew 2\n");
+    let shown: Vec<String> = before.changes(&after).iter().map(ToString::to_string).collect();
+    let expected = [
+        "DMA32 order 10 101 -> 100 (-1)",
+        "pgfree 7 -> 9 (+2)",
+        "new not shown -> 2",
+        "old 1 -> not shown",
+    ];
+    assert_eq!(shown, expected);
 }

@@ -20,6 +20,8 @@ mod buddyinfo;
 #[cfg(feature = "std")]
 mod cursor;
 #[cfg(feature = "std")]
+mod figures;
+#[cfg(feature = "std")]
 mod pagetypeinfo;
 #[cfg(feature = "std")]
 mod vmstat;
@@ -35,6 +37,8 @@ pub use view::{ProcFile, View};
 pub use buddyinfo::{Buddyinfo, BuddyinfoRow, parse_buddyinfo};
 #[cfg(feature = "std")]
 pub use cursor::{ProcError, ProcErrorKind};
+#[cfg(feature = "std")]
+pub use figures::{Change, Figures};
 #[cfg(feature = "std")]
 pub use pagetypeinfo::{
     ListLength, PageblockRow, Pagetypeinfo, PagetypeinfoRow, parse_pagetypeinfo,
