@@ -19,4 +19,6 @@ extern crate alloc;
 extern crate std;
 
 pub mod contract;
+#[cfg(feature = "std")]
+pub mod reference;
 pub mod vocab;
