@@ -6,12 +6,13 @@
 //!   switches between kernels ([`vocab::Rules`]), counters with the kernel's names, tracepoints.
 //! * [`contract`]: the traits that an allocator under test implements, smallest first.
 //! * `laws`: what must hold for any allocator with a capability, by level (feature `std`).
-//! * [`proc`]: the texts of /proc that show a state, and parsers of recorded ones (feature `std`).
+//! * [`proc`]: the texts of /proc that show a state, and parsers of recorded ones (these need the
+//!   feature `std`).
 //! * `reference`: the Linux policy, exact and sequential (feature `std`).
 //!
-//! Without the default features the crate is `no_std`, allocates nothing and holds the first two
-//! parts only: that is all an allocator implementation may take from here, so that an error in the
-//! reference cannot hide in shared code.
+//! Without the default features the crate is `no_std`, allocates nothing and holds the words, the
+//! contract and the texts only: that is all an allocator implementation may take from here, so that
+//! an error in the reference cannot hide in shared code.
 #![no_std]
 
 #[cfg(feature = "alloc")]
