@@ -1,6 +1,6 @@
 //! The executable specification of the Linux physical page allocator.
 //!
-//! Five parts, each usable without the next:
+//! Six parts, each usable without the next:
 //!
 //! * [`vocab`]: the words. Page frames, orders, gfp flags, migratetypes, machines, tunables, the
 //!   switches between kernels ([`vocab::Rules`]), counters with the kernel's names, tracepoints.
@@ -8,6 +8,7 @@
 //! * `laws`: what must hold for any allocator with a capability, by level (feature `std`).
 //! * [`proc`]: the texts of /proc that show a state, and parsers of recorded ones (these need the
 //!   feature `std`).
+//! * `picture`: a state as a picture in characters, for failure reports (feature `std`).
 //! * `reference`: the Linux policy, exact and sequential (feature `std`).
 //!
 //! Without the default features the crate is `no_std`, allocates nothing and holds the words, the
@@ -21,6 +22,8 @@ extern crate alloc;
 extern crate std;
 
 pub mod contract;
+#[cfg(feature = "std")]
+pub mod picture;
 pub mod proc;
 #[cfg(feature = "std")]
 pub mod reference;
