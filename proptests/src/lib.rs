@@ -1,3 +1,5 @@
 //! The harness: one script language and every engine over it.
 
+pub mod generate;
 pub mod script;
+pub mod shrink;
