@@ -39,6 +39,27 @@ pub struct Picture<'a> {
     used: &'a [UsedBlock],
 }
 
+/// One zone, drawn.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ZonePicture {
+    /// The zone.
+    pub span: ZoneSpan,
+    /// How many frames share a character.
+    pub frames_per_char: u64,
+    /// The first frame of each row, and its characters.
+    pub rows: Vec<(Pfn, String)>,
+}
+
+impl ZonePicture {
+    /// The rows that differ from `before`, another drawing of the same zone.
+    pub fn changed_since<'a>(
+        &'a self,
+        before: &'a Self,
+    ) -> impl Iterator<Item = &'a (Pfn, String)> + 'a {
+        self.rows.iter().zip(&before.rows).filter(|(now, was)| now != was).map(|(now, _)| now)
+    }
+}
+
 impl<'a> Picture<'a> {
     /// The picture of `state`, with what is known of the blocks handed out.
     #[must_use]
@@ -95,30 +116,29 @@ impl<'a> Picture<'a> {
         order.or(self.machine.thp_order).unwrap_or(Order::ZERO)
     }
 
-    fn zone(&self, f: &mut fmt::Formatter<'_>, zone: ZoneIdx, span: &ZoneSpan) -> fmt::Result {
+    /// The zones, drawn.
+    #[must_use]
+    pub fn zones(&self) -> Vec<ZonePicture> {
+        let zones = self.machine.zones.iter().enumerate();
+        zones.map(|(at, span)| self.zone(ZoneIdx(at as u8), span)).collect()
+    }
+
+    fn zone(&self, zone: ZoneIdx, span: &ZoneSpan) -> ZonePicture {
         let frames = self.frames(zone, span);
         let mut per_char = 1;
         while span.span.len() / per_char > ZONE_CHARS {
             per_char *= 2;
         }
-        let (kind, start, end) = (span.kind, span.span.start, span.span.end);
-        writeln!(f, "{kind} {start}..{end}, {per_char} to a character")?;
         let row_frames = ROW_CHARS * per_char;
-        let mut last = String::new();
-        let mut skipped = 0;
-        let mut at = start.0 - start.0 % row_frames;
-        while at < end.0 {
-            let row = self.row(&frames, span, at, (at + row_frames).min(end.0), per_char);
-            if row == last {
-                skipped += 1;
-            } else {
-                note_skipped(f, &mut skipped)?;
-                writeln!(f, "{:>#10x} {row}", at.max(start.0))?;
-                last = row;
-            }
+        let (start, end) = (span.span.start.0, span.span.end.0);
+        let mut rows = Vec::new();
+        let mut at = start - start % row_frames;
+        while at < end {
+            let text = self.row(&frames, span, at, (at + row_frames).min(end), per_char);
+            rows.push((Pfn(at.max(start)), text));
             at += row_frames;
         }
-        note_skipped(f, &mut skipped)
+        ZonePicture { span: *span, frames_per_char: per_char, rows }
     }
 
     /// The characters of the frames `from..to`, pageblocks marked where they have room.
@@ -138,14 +158,6 @@ impl<'a> Picture<'a> {
             at = next;
         }
         row
-    }
-}
-
-fn note_skipped(f: &mut fmt::Formatter<'_>, skipped: &mut u64) -> fmt::Result {
-    match core::mem::take(skipped) {
-        0 => Ok(()),
-        1 => writeln!(f, "           the same once more"),
-        times => writeln!(f, "           the same {times} times more"),
     }
 }
 
@@ -170,8 +182,30 @@ fn most(frames: &[u8]) -> char {
 
 impl fmt::Display for Picture<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, span) in self.machine.zones.iter().enumerate() {
-            self.zone(f, ZoneIdx(at as u8), span)?;
+        self.zones().iter().try_for_each(|zone| zone.fmt(f))
+    }
+}
+
+impl fmt::Display for ZonePicture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ZoneSpan { kind, span } = self.span;
+        writeln!(
+            f,
+            "{kind} {}..{}, {} to a character",
+            span.start, span.end, self.frames_per_char
+        )?;
+        let mut rows = self.rows.iter().peekable();
+        while let Some((pfn, row)) = rows.next() {
+            writeln!(f, "{:>#10x} {row}", pfn.0)?;
+            let mut same = 0;
+            while rows.next_if(|(_, next)| next == row).is_some() {
+                same += 1;
+            }
+            match same {
+                0 => {}
+                1 => writeln!(f, "           the same once more")?,
+                times => writeln!(f, "           the same {times} times more")?,
+            }
         }
         Ok(())
     }

@@ -169,153 +169,168 @@ a149 = alloc cpu=0 order=10 gfp=GFP_KERNEL
 a150 = alloc cpu=1 order=10 gfp=GFP_HIGHUSER_MOVABLE
 a151 = alloc cpu=0 order=10 gfp=GFP_HIGHUSER_MOVABLE
 a152 = alloc cpu=1 order=10 gfp=GFP_HIGHUSER_MOVABLE
+a153 = alloc cpu=0 order=10 gfp=GFP_KERNEL
+a154 = alloc cpu=1 order=10 gfp=GFP_HIGHUSER_MOVABLE
+a155 = alloc cpu=0 order=10 gfp=GFP_HIGHUSER_MOVABLE
+a156 = alloc cpu=1 order=10 gfp=GFP_HIGHUSER_MOVABLE
+a157 = alloc cpu=0 order=10 gfp=GFP_KERNEL
+a158 = alloc cpu=1 order=10 gfp=GFP_HIGHUSER_MOVABLE
+a159 = alloc cpu=0 order=10 gfp=GFP_HIGHUSER_MOVABLE
+a160 = alloc cpu=1 order=10 gfp=GFP_HIGHUSER_MOVABLE
+a161 = alloc cpu=0 order=10 gfp=GFP_KERNEL
+a162 = alloc cpu=1 order=10 gfp=GFP_HIGHUSER_MOVABLE
 
 # phase mixed: what is left is asked for by other types, so that pageblocks change hands
-a153 = alloc cpu=0 order=0 gfp=GFP_KERNEL
-a154 = alloc cpu=1 order=4 gfp=GFP_KERNEL|__GFP_RECLAIMABLE
-a155 = alloc cpu=0 order=2 gfp=GFP_HIGHUSER_MOVABLE
-a156 = alloc cpu=1 order=6 gfp=GFP_KERNEL
-a157 = alloc cpu=0 order=3 gfp=GFP_KERNEL|__GFP_RECLAIMABLE
-a158 = alloc cpu=1 order=0 gfp=GFP_HIGHUSER_MOVABLE
-a159 = alloc cpu=0 order=4 gfp=GFP_KERNEL
-a160 = alloc cpu=1 order=2 gfp=GFP_KERNEL|__GFP_RECLAIMABLE
-a161 = alloc cpu=0 order=6 gfp=GFP_HIGHUSER_MOVABLE
-a162 = alloc cpu=1 order=3 gfp=GFP_KERNEL
-a163 = alloc cpu=0 order=0 gfp=GFP_KERNEL|__GFP_RECLAIMABLE
-a164 = alloc cpu=1 order=4 gfp=GFP_HIGHUSER_MOVABLE
-a165 = alloc cpu=0 order=2 gfp=GFP_KERNEL
-a166 = alloc cpu=1 order=6 gfp=GFP_KERNEL|__GFP_RECLAIMABLE
-a167 = alloc cpu=0 order=3 gfp=GFP_HIGHUSER_MOVABLE
-a168 = alloc cpu=1 order=0 gfp=GFP_KERNEL
-a169 = alloc cpu=0 order=4 gfp=GFP_KERNEL|__GFP_RECLAIMABLE
-a170 = alloc cpu=1 order=2 gfp=GFP_HIGHUSER_MOVABLE
-a171 = alloc cpu=0 order=6 gfp=GFP_KERNEL
-a172 = alloc cpu=1 order=3 gfp=GFP_KERNEL|__GFP_RECLAIMABLE
-a173 = alloc cpu=0 order=0 gfp=GFP_HIGHUSER_MOVABLE
-a174 = alloc cpu=1 order=4 gfp=GFP_KERNEL
-a175 = alloc cpu=0 order=2 gfp=GFP_KERNEL|__GFP_RECLAIMABLE
-a176 = alloc cpu=1 order=6 gfp=GFP_HIGHUSER_MOVABLE
-a177 = alloc cpu=0 order=3 gfp=GFP_KERNEL
-a178 = alloc cpu=1 order=0 gfp=GFP_KERNEL|__GFP_RECLAIMABLE
-a179 = alloc cpu=0 order=4 gfp=GFP_HIGHUSER_MOVABLE
-a180 = alloc cpu=1 order=2 gfp=GFP_KERNEL
-a181 = alloc cpu=0 order=6 gfp=GFP_KERNEL|__GFP_RECLAIMABLE
-a182 = alloc cpu=1 order=3 gfp=GFP_HIGHUSER_MOVABLE
-a183 = alloc cpu=0 order=0 gfp=GFP_KERNEL
-a184 = alloc cpu=1 order=4 gfp=GFP_KERNEL|__GFP_RECLAIMABLE
-a185 = alloc cpu=0 order=2 gfp=GFP_HIGHUSER_MOVABLE
-a186 = alloc cpu=1 order=6 gfp=GFP_KERNEL
-a187 = alloc cpu=0 order=3 gfp=GFP_KERNEL|__GFP_RECLAIMABLE
-a188 = alloc cpu=1 order=0 gfp=GFP_HIGHUSER_MOVABLE
-a189 = alloc cpu=0 order=4 gfp=GFP_KERNEL
-a190 = alloc cpu=1 order=2 gfp=GFP_KERNEL|__GFP_RECLAIMABLE
-a191 = alloc cpu=0 order=6 gfp=GFP_HIGHUSER_MOVABLE
-a192 = alloc cpu=1 order=3 gfp=GFP_KERNEL
-fail-trylock cpu=0 times=3
+a163 = alloc cpu=0 order=0 gfp=GFP_KERNEL
+a164 = alloc cpu=1 order=4 gfp=GFP_KERNEL|__GFP_RECLAIMABLE
+a165 = alloc cpu=0 order=2 gfp=GFP_HIGHUSER_MOVABLE
+a166 = alloc cpu=1 order=6 gfp=GFP_KERNEL
+a167 = alloc cpu=0 order=3 gfp=GFP_KERNEL|__GFP_RECLAIMABLE
+a168 = alloc cpu=1 order=0 gfp=GFP_HIGHUSER_MOVABLE
+a169 = alloc cpu=0 order=4 gfp=GFP_KERNEL
+a170 = alloc cpu=1 order=2 gfp=GFP_KERNEL|__GFP_RECLAIMABLE
+a171 = alloc cpu=0 order=6 gfp=GFP_HIGHUSER_MOVABLE
+a172 = alloc cpu=1 order=3 gfp=GFP_KERNEL
+a173 = alloc cpu=0 order=0 gfp=GFP_KERNEL|__GFP_RECLAIMABLE
+a174 = alloc cpu=1 order=4 gfp=GFP_HIGHUSER_MOVABLE
+a175 = alloc cpu=0 order=2 gfp=GFP_KERNEL
+a176 = alloc cpu=1 order=6 gfp=GFP_KERNEL|__GFP_RECLAIMABLE
+a177 = alloc cpu=0 order=3 gfp=GFP_HIGHUSER_MOVABLE
+a178 = alloc cpu=1 order=0 gfp=GFP_KERNEL
+a179 = alloc cpu=0 order=4 gfp=GFP_KERNEL|__GFP_RECLAIMABLE
+a180 = alloc cpu=1 order=2 gfp=GFP_HIGHUSER_MOVABLE
+a181 = alloc cpu=0 order=6 gfp=GFP_KERNEL
+a182 = alloc cpu=1 order=3 gfp=GFP_KERNEL|__GFP_RECLAIMABLE
+a183 = alloc cpu=0 order=0 gfp=GFP_HIGHUSER_MOVABLE
+a184 = alloc cpu=1 order=4 gfp=GFP_KERNEL
+a185 = alloc cpu=0 order=2 gfp=GFP_KERNEL|__GFP_RECLAIMABLE
+a186 = alloc cpu=1 order=6 gfp=GFP_HIGHUSER_MOVABLE
+a187 = alloc cpu=0 order=3 gfp=GFP_KERNEL
+a188 = alloc cpu=1 order=0 gfp=GFP_KERNEL|__GFP_RECLAIMABLE
+a189 = alloc cpu=0 order=4 gfp=GFP_HIGHUSER_MOVABLE
+a190 = alloc cpu=1 order=2 gfp=GFP_KERNEL
+a191 = alloc cpu=0 order=6 gfp=GFP_KERNEL|__GFP_RECLAIMABLE
+a192 = alloc cpu=1 order=3 gfp=GFP_HIGHUSER_MOVABLE
 a193 = alloc cpu=0 order=0 gfp=GFP_KERNEL
-a194 = alloc cpu=0 order=0 gfp=GFP_KERNEL
-a195 = alloc cpu=0 order=0 gfp=GFP_KERNEL
-a196 = alloc cpu=0 order=0 gfp=GFP_KERNEL
-a197 = alloc cpu=1 order=1 gfp=GFP_ATOMIC at=min flags=min_reserve,non_block,highatomic
+a194 = alloc cpu=1 order=4 gfp=GFP_KERNEL|__GFP_RECLAIMABLE
+a195 = alloc cpu=0 order=2 gfp=GFP_HIGHUSER_MOVABLE
+a196 = alloc cpu=1 order=6 gfp=GFP_KERNEL
+a197 = alloc cpu=0 order=3 gfp=GFP_KERNEL|__GFP_RECLAIMABLE
+a198 = alloc cpu=1 order=0 gfp=GFP_HIGHUSER_MOVABLE
+a199 = alloc cpu=0 order=4 gfp=GFP_KERNEL
+a200 = alloc cpu=1 order=2 gfp=GFP_KERNEL|__GFP_RECLAIMABLE
+a201 = alloc cpu=0 order=6 gfp=GFP_HIGHUSER_MOVABLE
+a202 = alloc cpu=1 order=3 gfp=GFP_KERNEL
+fail-trylock cpu=0 times=3
+a203 = alloc cpu=0 order=0 gfp=GFP_KERNEL
+a204 = alloc cpu=0 order=0 gfp=GFP_KERNEL
+a205 = alloc cpu=0 order=0 gfp=GFP_KERNEL
+a206 = alloc cpu=0 order=0 gfp=GFP_KERNEL
+a207 = alloc cpu=1 order=1 gfp=GFP_ATOMIC at=min flags=min_reserve,non_block,highatomic
 check zone=1 order=3 mark=low highest=Normal
 
 # phase back: everything is freed in a scattered order, lists are drained and the workers run
-free-batch cpu=0 a141 a112 a97 a71 a109 a107 a176
-free-batch cpu=1 a142 a61 a168 a38 a196 a164 a128
-free-batch cpu=0 a84 a20 a156 a106 a92 a18 a134
-free-batch cpu=1 a64 a23 a185 a186 a86 a56 a110
-free-batch cpu=0 a15 a80 a98 a67 a33 a152 a181
-free-batch cpu=1 a144 a143 a119 a147 a116 a173 a194
-free-batch cpu=0 a60 a95 a70 a45 a149 a40 a32
-free-batch cpu=1 a88 a189 a184 a39 a157 a50 a29
-free-batch cpu=0 a131 a151 a153 a172 a93 a26 a182
-free-batch cpu=1 a82 a169 a100 a51 a78 a170 a94
-free-batch cpu=0 a135 a66 a72 a105 a123 a11 a158
-free-batch cpu=1 a44 a85 a24 a91 a133 a114 a75
-free-batch cpu=0 a137 a63 a163 a178 a121 a87 a46
-free-batch cpu=1 a161 a14
+free-batch cpu=0 a39 a149 a181 a119 a70 a86 a137
+free-batch cpu=1 a131 a64 a166 a88 a176 a151 a156
+free-batch cpu=0 a142 a148 a80 a20 a106 a110 a122
+free-batch cpu=1 a89 a18 a2 a147 a160 a144 a143
+free-batch cpu=0 a26 a94 a60 a15 a121 a82 a29
+free-batch cpu=1 a33 a184 a92 a159 a140 a61 a158
+free-batch cpu=0 a56 a186 a153 a200 a168 a50 a193
+free-batch cpu=1 a67 a71 a105 a133 a128 a45 a135
+free-batch cpu=0 a84 a177 a40 a32 a204 a199 a194
+free-batch cpu=1 a100 a38 a172 a98 a196 a95 a97
+free-batch cpu=0 a93 a164 a178 a109 a51 a78 a179
+free-batch cpu=1 a116 a191 a66 a72 a114 a136 a11
+free-batch cpu=0 a152 a44 a85 a24 a91 a6 a206
+free-batch cpu=1 a188 a75 a130 a63 a157 a112 a134
+free cpu=1 a87
+free cpu=0 a46
+free cpu=1 a169
+free cpu=0 a14
 free cpu=1 a21
-free cpu=1 a129
-free cpu=1 a125
+free cpu=1 a77
+free cpu=1 a173
+free cpu=1 a113
 free cpu=0 a58
 free cpu=1 a41
-free cpu=1 a177
+free cpu=1 a187
 free cpu=1 a111
 free cpu=1 a99
 free cpu=0 a76
-free cpu=0 a190
+free cpu=0 a174
 free cpu=0 a42
-free cpu=1 a159
-free cpu=0 a140
-free cpu=0 a136
+free cpu=1 a167
+free cpu=1 a125
+free cpu=0 a146
+free cpu=1 a123
+free cpu=1 a83
+free cpu=1 a129
 free cpu=1 a53
 free cpu=1 a49
-free cpu=1 a17
+free cpu=1 a141
 free cpu=0 a118
-free cpu=1 a183
+free cpu=0 a162
 free cpu=0 a34
 free cpu=0 a102
-free cpu=0 a146
-free cpu=0 a160
-free cpu=1 a89
-free cpu=1 a77
-free cpu=0 a122
-free cpu=0 a162
-free cpu=1 a113
-free cpu=0 a6
-free cpu=0 a2
-free cpu=1 a167
-free cpu=1 a83
-free cpu=0 a130
+free cpu=1 a107
+free cpu=0 a170
+free cpu=1 a17
 free cpu=0 a12
-free cpu=1 a175
+free cpu=1 a195
+free cpu=1 a23
+free cpu=1 a185
 free cpu=1 a69
 free cpu=1 a35
-free cpu=0 a180
+free cpu=0 a190
 free cpu=0 a108
 free cpu=0 a52
 free cpu=1 a101
 free cpu=1 a59
-free cpu=0 a148
+free cpu=0 a192
+free cpu=1 a161
 free cpu=0 a30
 free cpu=0 a132
 free cpu=0 a54
-free cpu=0 a188
+free cpu=0 a198
 free cpu=1 a47
 free cpu=0 a120
 free cpu=0 a154
-free cpu=1 a179
+free cpu=1 a189
 free cpu=0 a62
 free cpu=0 a90
 free cpu=0 a126
-free cpu=1 a195
+free cpu=1 a163
+free cpu=1 a205
 free cpu=1 a5
-free cpu=0 a166
-free cpu=0 a174
+free cpu=1 a175
+free cpu=0 a180
 free cpu=0 a150
+free cpu=1 a183
 free cpu=0 a138
 free cpu=1 a127
 free cpu=1 a57
-free cpu=0 a192
+free cpu=0 a202
 free cpu=1 a65
 free cpu=1 a27
 free cpu=0 a74
 free cpu=1 a9
 free cpu=1 a81
+free cpu=0 a182
 free cpu=1 a165
-free cpu=1 a191
+free cpu=1 a201
 free cpu=0 a36
 free cpu=1 a79
-free cpu=1 a197
+free cpu=1 a207
 free cpu=1 a103
 free cpu=1 a145
 free cpu=1 a43
-free cpu=1 a193
+free cpu=1 a203
 free cpu=1 a155
 free cpu=1 a139
 free cpu=1 a37
 free cpu=1 a3
-free cpu=1 a187
+free cpu=1 a197
 free cpu=1 a73
 free cpu=0 a68
 free cpu=1 a55
