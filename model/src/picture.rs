@@ -12,9 +12,13 @@ use std::vec;
 use std::vec::Vec;
 
 /// What the characters mean.
-pub const LEGEND: &str = "free: u m r h c i by list (Unmovable Movable Reclaimable HighAtomic CMA \
-Isolate)   p on a per-CPU list   handed out: U M R by request   ? handed out, owner not known   \
-# reserved   _ no frame   X: before a pageblock, its type";
+pub const LEGEND: &str = "\
+free        u m r h c i   by list: Unmovable Movable Reclaimable HighAtomic CMA Isolate
+cached      p             on a per-CPU list
+handed out  U M R         by the type of the request; ? if its owner is not known
+other       # reserved    _ no frame
+M:                        before a pageblock, its type
+";
 
 /// Most characters for one zone.
 const ZONE_CHARS: u64 = 1024;
