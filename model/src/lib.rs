@@ -1,11 +1,12 @@
 //! The executable specification of the Linux physical page allocator.
 //!
-//! Four parts, each usable without the next:
+//! Five parts, each usable without the next:
 //!
 //! * [`vocab`]: the words. Page frames, orders, gfp flags, migratetypes, machines, tunables, the
 //!   switches between kernels ([`vocab::Rules`]), counters with the kernel's names, tracepoints.
 //! * [`contract`]: the traits that an allocator under test implements, smallest first.
 //! * `laws`: what must hold for any allocator with a capability, by level (feature `std`).
+//! * [`proc`]: the texts of /proc that show a state, and parsers of recorded ones (feature `std`).
 //! * `reference`: the Linux policy, exact and sequential (feature `std`).
 //!
 //! Without the default features the crate is `no_std`, allocates nothing and holds the first two
@@ -19,4 +20,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod contract;
+pub mod proc;
+#[cfg(feature = "std")]
+pub mod reference;
 pub mod vocab;

@@ -92,10 +92,10 @@ impl MachineRef<'_> {
         if self.pageblock_order > self.max_order {
             return Err(MachineError::PageblockOrder(self.pageblock_order, self.max_order));
         }
-        if let Some(thp) = self.thp_order {
-            if thp <= Order::COSTLY || thp > self.pageblock_order {
-                return Err(MachineError::ThpOrder(thp, self.pageblock_order));
-            }
+        if let Some(thp) = self.thp_order
+            && (thp <= Order::COSTLY || thp > self.pageblock_order)
+        {
+            return Err(MachineError::ThpOrder(thp, self.pageblock_order));
         }
         if self.zones.is_empty() {
             return Err(MachineError::NoZone);

@@ -1,0 +1,72 @@
+# Every habit as a recipe. CI calls these very recipes (.ci/run installs the tools, then `just ci`).
+
+seconds := "30"
+
+# List the recipes.
+default:
+    @just --list
+
+# Formatting, lints and documentation, warnings denied.
+check: fmt-check lint doc fuzz-check
+
+# Formatting of the workspace and of fuzz/.
+fmt-check:
+    cargo fmt --all --check
+    cargo fmt --manifest-path fuzz/Cargo.toml --check
+
+# Format everything.
+fmt:
+    cargo fmt --all
+    cargo fmt --manifest-path fuzz/Cargo.toml
+
+# Clippy on all targets; and the parts that promise `no_std` without their std feature.
+lint:
+    cargo clippy --workspace --all-targets --locked -- -D warnings
+    cargo clippy -p mmspec-model -p mmspec-impl --no-default-features --locked -- -D warnings
+
+# Build the documentation.
+doc:
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked
+
+# All tests.
+test:
+    cargo test --workspace --locked
+
+# The fuzz package on the stable toolchain, so that it cannot rot unseen.
+fuzz-check:
+    cargo clippy --manifest-path fuzz/Cargo.toml --all-targets --locked -- -D warnings
+
+# Write the seed corpora of the fuzz targets from the scripts of this repository.
+seeds:
+    cargo run --release --manifest-path fuzz/Cargo.toml --example seeds --locked
+
+# Fuzz one target for as long as you like (nightly toolchain and cargo-fuzz).
+fuzz target="differential" time="0":
+    fuzz/run {{target}} {{time}}
+
+# Fuzz every target for a short while.
+fuzz-ci:
+    fuzz/run differential {{seconds}}
+    fuzz/run script {{seconds}}
+    fuzz/run trace {{seconds}}
+
+# Review changed snapshots (cargo-insta).
+review:
+    cargo insta review --workspace-root .
+
+# Refuse unreviewed and unreferenced snapshots, as CI does.
+review-check:
+    cargo insta test --check --unreferenced=reject -p mmspec-snapshots -p mmspec
+
+# All engines for a while.
+engines time=seconds:
+    cargo run --release --locked -- check --seconds {{time}}
+
+# Explain a recorded kernel trace; FOLDER holds trace.txt.gz and the /proc files beside it.
+trace folder rules="linux_6_12":
+    cargo run --release --locked -- trace {{folder}}/trace.txt.gz --before {{folder}} --after {{folder}} --rules {{rules}}
+
+# All that CI runs.
+ci: check test review-check
+    just seconds={{seconds}} fuzz-ci
+    just engines 20

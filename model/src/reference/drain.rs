@@ -1,0 +1,238 @@
+//! Emptying per-CPU lists, the worker, hotplug (§2.6 to §2.8, D16, D19 to D22).
+
+use super::Reference;
+use super::buddy::Placement;
+use crate::contract::{CpuCaches, CpuHotplug, FaultInjection, StatWorker, Tuning, ZoneFlagControl};
+use crate::vocab::{
+    CpuId, DrainLoop, FreeListType, KmemEvent, MigrateType, PcpTuning, Tunables, TunablesError,
+    ZoneFlags, ZoneIdx,
+};
+
+impl Reference {
+    /// free_pcppages_bulk: free about `count` pages of `cpu`'s lists, beginning with list `start`;
+    /// each list is emptied from the tail before the next one is touched (§2.6).
+    pub(super) fn free_bulk(&mut self, by: CpuId, cpu: CpuId, z: usize, count: u64, start: usize) {
+        let mut left = count.min(self.zones[z].pcps[cpu.index()].sizes.count) as i64;
+        let mut list = start;
+        while left > 0 {
+            let pcp = &mut self.zones[z].pcps[cpu.index()];
+            let Some(block) = pcp.lists[list].pop_back() else {
+                list = (list + 1) % pcp.lists.len();
+                continue;
+            };
+            pcp.sizes.count -= block.order.pages();
+            left -= block.order.pages() as i64;
+            let cached = self.rules.free_list_type == FreeListType::Cached
+                && self.zones[z].nr_isolate_pageblock == 0;
+            let migratetype = if cached { block.migratetype } else { self.block_type(block.pfn) };
+            self.free_block(by, z, block.pfn, block.order, migratetype, Placement::ByRule);
+            self.emit(|| KmemEvent::PcpuDrain { pfn: block.pfn, order: block.order, migratetype });
+        }
+    }
+
+    /// drain_pages_zone (§2.7).
+    pub(super) fn drain_zone_of(&mut self, by: CpuId, cpu: CpuId, z: usize) {
+        loop {
+            let sizes = self.zones[z].pcps[cpu.index()].sizes;
+            if sizes.count == 0 {
+                return;
+            }
+            let most = match self.rules.drain_loop {
+                DrainLoop::OneShot => sizes.count,
+                DrainLoop::Bounded => sizes.count.min(sizes.drain_bound()),
+            };
+            self.free_bulk(by, cpu, z, most, 0);
+        }
+    }
+
+    /// New pcp limits for every zone whose pcp is not disabled (§2.3).
+    pub(super) fn update_pcp_limits(&mut self) {
+        for z in 0..self.zones.len() {
+            if !self.zones[z].pcp_disabled {
+                self.update_pcp_limits_of(z);
+            }
+        }
+    }
+
+    pub(super) fn update_pcp_limits_of(&mut self, z: usize) {
+        let cpus = self.online_cpus();
+        let fraction = u64::from(self.tunables.percpu_pagelist_high_fraction);
+        let auto = self.rules.pcp_tuning == PcpTuning::Auto;
+        let scale_max = self.tunables.pcp_batch_scale_max;
+        let may_be_zero = self.rules.batch_may_be_zero;
+        let zone = &mut self.zones[z];
+        let batch = super::arith::pcp_batch(zone.managed, may_be_zero).max(1);
+        let by_low = super::arith::pcp_high(zone.marks[1] + zone.boost, cpus, batch);
+        let by_fraction = |f: u64| super::arith::pcp_high(zone.managed / f, cpus, batch);
+        let (low, top) = match (fraction, auto) {
+            (0, true) => (by_low, by_fraction(8)),
+            (0, false) => (by_low, by_low),
+            (f, _) => (by_fraction(f), by_fraction(f)),
+        };
+        for pcp in &mut zone.pcps {
+            let sizes = &mut pcp.sizes;
+            sizes.high_min = low;
+            sizes.high_max = top;
+            sizes.batch = batch;
+            sizes.scale_max = scale_max;
+            if !auto {
+                sizes.high = low;
+            }
+        }
+    }
+
+    pub(super) fn update_thresholds(&mut self) {
+        let cpus = self.online_cpus();
+        for zone in &mut self.zones {
+            zone.stat_threshold = super::arith::stat_threshold(zone.managed, cpus);
+        }
+    }
+
+    /// Which CPU is the one and only that a local trylock may fail for: consume one failure.
+    pub(super) fn trylock(&mut self, cpu: CpuId) -> bool {
+        let pending = &mut self.trylock_failures[cpu.index()];
+        if *pending > 0 {
+            *pending -= 1;
+            false
+        } else {
+            true
+        }
+    }
+
+    /// The list type of a page that goes to a per-CPU list: HighAtomic and CMA pages are kept with
+    /// the Movable ones (§1.13).
+    pub(super) fn pcp_type(of: MigrateType) -> MigrateType {
+        if of.is_pcp_type() { of } else { MigrateType::Movable }
+    }
+}
+
+impl CpuCaches for Reference {
+    fn drain_cpu(&mut self, by: CpuId, cpu: CpuId) {
+        if self.is_up(cpu) {
+            for z in 0..self.zones.len() {
+                self.drain_zone_of(by, cpu, z);
+            }
+        }
+    }
+
+    fn drain_all(&mut self, by: CpuId, zone: Option<ZoneIdx>) {
+        let zones = match zone {
+            Some(zone) => zone.index()..zone.index() + 1,
+            None => 0..self.zones.len(),
+        };
+        for cpu in (0..self.machine.cpus).map(CpuId) {
+            if self.is_up(cpu) {
+                for z in zones.clone() {
+                    self.drain_zone_of(by, cpu, z);
+                }
+            }
+        }
+    }
+
+    fn pcp_disable(&mut self, by: CpuId, zone: ZoneIdx) {
+        let z = &mut self.zones[zone.index()];
+        if z.pcp_disabled {
+            return;
+        }
+        z.pcp_disabled = true;
+        let auto = self.rules.pcp_tuning == PcpTuning::Auto;
+        for pcp in &mut z.pcps {
+            pcp.sizes.high_min = 0;
+            pcp.sizes.high_max = 0;
+            pcp.sizes.batch = 1;
+            if !auto {
+                pcp.sizes.high = 0;
+            }
+        }
+        self.drain_all(by, Some(zone));
+    }
+
+    fn pcp_enable(&mut self, zone: ZoneIdx) {
+        if self.zones[zone.index()].pcp_disabled {
+            self.zones[zone.index()].pcp_disabled = false;
+            self.update_pcp_limits_of(zone.index());
+        }
+    }
+}
+
+impl FaultInjection for Reference {
+    fn fail_trylock(&mut self, cpu: CpuId, times: u32) {
+        let pending = &mut self.trylock_failures[cpu.index()];
+        *pending = pending.saturating_add(times);
+    }
+}
+
+impl Tuning for Reference {
+    fn set_tunables(&mut self, tunables: Tunables) -> Result<(), TunablesError> {
+        tunables.validate()?;
+        self.tunables = tunables;
+        self.update_min_free_kbytes();
+        self.update_marks();
+        self.update_pcp_limits();
+        Ok(())
+    }
+}
+
+impl ZoneFlagControl for Reference {
+    fn set_reclaim_active(&mut self, zone: ZoneIdx, active: bool) {
+        self.zones[zone.index()].flags.set(ZoneFlags::RECLAIM_ACTIVE, active);
+    }
+}
+
+impl StatWorker for Reference {
+    fn tick(&mut self, cpu: CpuId) -> bool {
+        if !self.is_up(cpu) {
+            return false;
+        }
+        let mut work = false;
+        for z in 0..self.zones.len() {
+            let folded = self.fold(cpu, z);
+            work |= folded;
+            if folded {
+                self.zones[z].pcps[cpu.index()].expire = 3;
+            }
+            if self.rules.pcp_tuning == PcpTuning::Auto {
+                let (excess, above) = self.zones[z].pcps[cpu.index()].sizes.decay();
+                if excess > 0 {
+                    self.free_bulk(cpu, cpu, z, excess, 0);
+                }
+                work |= excess > 0 || above;
+            }
+            let pcp = &mut self.zones[z].pcps[cpu.index()];
+            if pcp.expire != 0 && pcp.sizes.count != 0 {
+                pcp.expire = 0;
+            }
+        }
+        work
+    }
+}
+
+impl CpuHotplug for Reference {
+    fn cpu_dead(&mut self, by: CpuId, cpu: CpuId) -> bool {
+        if by == cpu || !self.is_up(by) || !self.is_up(cpu) {
+            return false;
+        }
+        self.drain_cpu(by, cpu);
+        for z in 0..self.zones.len() {
+            self.fold(cpu, z);
+        }
+        self.online[cpu.index()] = false;
+        self.update_pcp_limits();
+        self.update_thresholds();
+        true
+    }
+
+    fn cpu_online(&mut self, cpu: CpuId) -> bool {
+        if cpu.0 >= self.machine.cpus || self.is_up(cpu) {
+            return false;
+        }
+        self.online[cpu.index()] = true;
+        self.update_pcp_limits();
+        self.update_thresholds();
+        true
+    }
+
+    fn is_online(&self, cpu: CpuId) -> bool {
+        self.is_up(cpu)
+    }
+}
