@@ -20,6 +20,8 @@ extern crate alloc;
 extern crate std;
 
 pub mod contract;
+#[cfg(feature = "std")]
+pub mod laws;
 pub mod proc;
 #[cfg(feature = "std")]
 pub mod reference;

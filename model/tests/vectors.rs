@@ -104,11 +104,7 @@ fn drive(mut pcp: PcpSizes, zone: ZoneFlags) -> (Vec<u64>, u64, Vec<u64>, PcpSiz
 /// §8.3.
 #[test]
 fn refill_and_drain_sizes() {
-    let fixed = (
-        vec![7, 14, 28, 56, 93, 93, 93, 93, 93, 93],
-        63,
-        vec![37, 74, 93, 93, 93, 93, 93],
-    );
+    let fixed = (vec![7, 14, 28, 56, 93, 93, 93, 93, 93, 93], 63, vec![37, 74, 93, 93, 93, 93, 93]);
     let (refills, left, drains, pcp) = drive(sizes(100, 100), ZoneFlags::empty());
     assert_eq!((refills, left, drains), fixed);
     assert_eq!(pcp.count, 87);
