@@ -23,6 +23,8 @@ extern crate std;
 
 pub mod contract;
 #[cfg(feature = "std")]
+pub mod laws;
+#[cfg(feature = "std")]
 pub mod picture;
 pub mod proc;
 #[cfg(feature = "std")]
