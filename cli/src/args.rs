@@ -15,6 +15,8 @@ const EXIT_CODES: &str = "Exit codes: 0 nothing wrong, 1 a violation was found, 
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
+    /// List the laws: what must hold for any allocator
+    Laws,
     /// Tell a script step by step, with a picture of memory
     Explain(Explain),
 }

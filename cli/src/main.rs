@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod input;
 mod output;
+mod table;
 
 use args::{Args, Command};
 use clap::Parser;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
 
 fn run(command: &Command, out: &mut Out) -> anyhow::Result<Verdict> {
     match command {
+        Command::Laws => commands::laws::run(out),
         Command::Explain(args) => commands::explain::run(args, out),
     }
 }

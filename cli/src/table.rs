@@ -9,7 +9,7 @@ pub(crate) fn table(
     rows: impl Iterator<Item = Vec<String>>,
 ) -> String {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(head);
     for row in rows {
         table.add_row(row);
