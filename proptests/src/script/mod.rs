@@ -3,6 +3,14 @@
 //! A script is the one form of a case. Generators make it, fuzzer bytes decode to it, engines run
 //! it, shrinking returns it, regressions are stored in it as text.
 
+mod codec;
+pub(crate) mod names;
+mod text;
+mod validate;
+
+pub use text::ParseError;
+pub use validate::{MAX_OPS, MAX_RANGES, OpError, ScriptError};
+
 use mmspec_model::contract::Request;
 use mmspec_model::vocab::{
     AllocFlags, CpuId, Gfp, Machine, Mark, MigrateType, Order, Pfn, Rules, Tunables, ZoneIdx,
@@ -100,7 +108,8 @@ pub enum Op {
         /// The CPU whose statistics worker runs.
         cpu: CpuId,
     },
-    /// `set min_free_kbytes=512 …` (after the first operation: a sysctl write)
+    /// `set min_free_kbytes=512 …` (a sysctl write; the first `set` line before all operations
+    /// gives the tunables at boot; values that are not named keep what is in force)
     Set {
         /// All tunables after the write.
         tunables: Tunables,

@@ -1,0 +1,180 @@
+//! Who owns which frame.
+
+use super::{Broken, Family, Law, Level, Observation, When, block, broken, equal, holds};
+use alloc::format;
+use alloc::vec;
+
+/// The laws of this family.
+pub(super) const LAWS: &[Law] = &[
+    Law {
+        id: "managed-only",
+        family: Family::Ownership,
+        statement: "Every frame of a block handed out was given to the allocator.",
+        level: Level::Safe,
+        when: When::Always,
+        check: managed_only,
+    },
+    Law {
+        id: "aligned",
+        family: Family::Ownership,
+        statement: "A block of order o starts at a multiple of 2^o frames.",
+        level: Level::Safe,
+        when: When::Always,
+        check: aligned,
+    },
+    Law {
+        id: "no-overlap",
+        family: Family::Ownership,
+        statement: "A block handed out shares no frame with a block that a caller still holds.",
+        level: Level::Safe,
+        when: When::Always,
+        check: no_overlap,
+    },
+    Law {
+        id: "one-place",
+        family: Family::Ownership,
+        statement: "Each managed frame is held, cached or listed as free, exactly one of them, and no other frame is.",
+        level: Level::Conserved,
+        when: When::Quiescent,
+        check: one_place,
+    },
+    Law {
+        id: "frames-conserved",
+        family: Family::Ownership,
+        statement: "Free frames and held frames together are the managed frames.",
+        level: Level::Conserved,
+        when: When::Quiescent,
+        check: frames_conserved,
+    },
+    Law {
+        id: "same-again",
+        family: Family::Ownership,
+        statement: "After everything is given back, the allocator serves what it served when it was new.",
+        level: Level::Returns,
+        when: When::Quiescent,
+        check: same_again,
+    },
+    Law {
+        id: "order-refused",
+        family: Family::Ownership,
+        statement: "A request above the largest order is answered with a refusal.",
+        level: Level::Contract,
+        when: When::Always,
+        check: order_refused,
+    },
+];
+
+fn managed_only(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
+    for &(pfn, order) in seen.granted {
+        *count += 1;
+        let foreign = (pfn.0..pfn.0 + order.pages())
+            .find(|at| !seen.world.is_managed(crate::vocab::Pfn(*at)));
+        if let Some(foreign) = foreign {
+            return broken(format!(
+                "block {} was handed out, but frame {foreign:#x} was never given to the allocator",
+                block(pfn, order)
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn aligned(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
+    for &(pfn, order) in seen.granted {
+        holds(count, pfn.is_aligned(order), || {
+            format!("block {} does not start at a multiple of its size", block(pfn, order))
+        })?;
+    }
+    Ok(())
+}
+
+fn no_overlap(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
+    for (at, &(pfn, order)) in seen.granted.iter().enumerate() {
+        *count += 1;
+        if let Some((held, other)) = seen.live.overlapping(pfn, order) {
+            return broken(format!(
+                "block {} was handed out while {} is held",
+                block(pfn, order),
+                block(held, other.order)
+            ));
+        }
+        // Within one bulk call.
+        for &(earlier, other) in &seen.granted[..at] {
+            if earlier.0 < pfn.0 + order.pages() && pfn.0 < earlier.0 + other.pages() {
+                return broken(format!(
+                    "blocks {} and {} of one call overlap",
+                    block(earlier, other),
+                    block(pfn, order)
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn one_place(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
+    let (Some(lists), Some(linux)) = (seen.lists, seen.linux) else { return Ok(()) };
+    let machine = &linux.setting.machine;
+    let mut owner: vec::Vec<Option<&'static str>> = vec![None; machine.as_ref().end().index()];
+    let mut claim = |pfn: crate::vocab::Pfn, pages: u64, by: &'static str| {
+        for at in pfn.0..pfn.0 + pages {
+            if !seen.world.is_managed(crate::vocab::Pfn(at)) {
+                return broken(format!(
+                    "frame {at:#x} is {by}, but was never given to the allocator"
+                ));
+            }
+            if let Some(other) = owner[at as usize].replace(by) {
+                return broken(format!("frame {at:#x} is {other} and {by}"));
+            }
+        }
+        Ok(())
+    };
+    for (pfn, held) in seen.live.iter() {
+        claim(pfn, held.order.pages(), "held")?;
+    }
+    for cached in &lists.cached {
+        claim(cached.pfn, cached.order.map_or(1, |order| order.pages()), "cached")?;
+    }
+    for free in &lists.free {
+        claim(free.pfn, free.order.pages(), "listed as free")?;
+    }
+    *count += 1;
+    let lost = (0..owner.len())
+        .find(|at| owner[*at].is_none() && seen.world.is_managed(crate::vocab::Pfn(*at as u64)));
+    match lost {
+        Some(lost) => broken(format!("frame {lost:#x} is neither held nor cached nor listed")),
+        None => Ok(()),
+    }
+}
+
+fn frames_conserved(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
+    let Some((free, managed)) = seen.frames.and_then(|frames| frames.counters) else {
+        return Ok(());
+    };
+    let granted: u64 = seen.granted.iter().map(|(_, order)| order.pages()).sum();
+    let held = seen.live.pages() + granted;
+    equal(count, || "managed frames".into(), seen.world.managed(), managed)?;
+    equal(count, || format!("free frames with {held} held"), managed.saturating_sub(held), free)
+}
+
+fn same_again(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
+    let Some((fresh, again)) = seen.frames.and_then(|frames| frames.fresh) else {
+        return Ok(());
+    };
+    equal(count, || "orders served, largest first".into(), fresh, again)
+}
+
+fn order_refused(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
+    let Some((order, served)) = seen.frames.and_then(|frames| frames.asked) else {
+        return Ok(());
+    };
+    if order <= seen.world.max_order() {
+        return Ok(());
+    }
+    holds(count, !served, || {
+        format!(
+            "a block of order {order} was served, above the largest order {}",
+            seen.world.max_order()
+        )
+    })
+}

@@ -1,0 +1,244 @@
+//! Encoding.
+
+use super::{Code, GFPS, OPCODES};
+use crate::script::names::{SWITCHES, nearest_preset};
+use crate::script::{Handle, Op, Script};
+use mmspec_model::vocab::{CpuId, Gfp, Machine, PfnRange, Rules, Tunables, ZoneIdx};
+use std::collections::BTreeMap;
+
+/// The first byte of the spelled form.
+pub(super) const SPELLED: u8 = 0x80;
+
+struct Writer {
+    bytes: Vec<u8>,
+    /// Position in the order of definition, by handle.
+    defined: BTreeMap<Handle, usize>,
+    next: u32,
+}
+
+pub(super) fn script(script: &Script) -> Vec<u8> {
+    let mut out = Writer { bytes: vec![SPELLED], defined: BTreeMap::new(), next: 0 };
+    out.machine(&script.machine);
+    out.rules(&script.rules);
+    out.tunables(&script.tunables);
+    for op in &script.ops {
+        out.op(op);
+    }
+    out.bytes
+}
+
+impl Writer {
+    fn byte(&mut self, value: u8) {
+        self.bytes.push(value);
+    }
+
+    fn number(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.byte((value & 0x7f) as u8 | 0x80);
+            value >>= 7;
+        }
+        self.byte(value as u8);
+    }
+
+    fn machine(&mut self, machine: &Machine) {
+        self.number(u64::from(machine.cpus) - u64::from(machine.cpus > 0));
+        self.byte(machine.max_order.get());
+        self.byte(machine.pageblock_order.get());
+        self.byte(machine.thp_order.map_or(0, |order| order.get()));
+        self.byte(u8::from(machine.cma_built) | u8::from(machine.free_high_batch) << 1);
+        self.byte(machine.zones.len() as u8);
+        for zone in &machine.zones {
+            self.byte(zone.kind.index() as u8);
+            self.range(&zone.span);
+        }
+        for ranges in [&machine.holes, &machine.reserved, &machine.cma] {
+            self.number(ranges.len() as u64);
+            for range in ranges {
+                self.range(range);
+            }
+        }
+    }
+
+    fn range(&mut self, range: &PfnRange) {
+        self.number(range.start.0);
+        self.number(range.end.0);
+    }
+
+    fn rules(&mut self, rules: &Rules) {
+        let (preset, differing) = nearest_preset(rules);
+        self.byte(preset as u8);
+        self.byte(differing.len() as u8);
+        for at in differing {
+            self.byte(at as u8);
+            self.byte((SWITCHES[at].get)(rules) as u8);
+        }
+    }
+
+    fn tunables(&mut self, tunables: &Tunables) {
+        self.number(tunables.min_free_kbytes.map_or(0, |kbytes| u64::from(kbytes) + 1));
+        self.number(u64::from(tunables.watermark_scale_factor.saturating_sub(1)));
+        self.number(u64::from(tunables.watermark_boost_factor));
+        for ratio in tunables.lowmem_reserve_ratio {
+            self.number(u64::from(ratio));
+        }
+        self.number(u64::from(tunables.percpu_pagelist_high_fraction));
+        self.byte(tunables.pcp_batch_scale_max);
+    }
+
+    fn code(&mut self, code: Code) {
+        // Every code is in the table.
+        let at = OPCODES.iter().position(|known| *known == code).unwrap_or(0);
+        self.byte(at as u8);
+    }
+
+    fn cpu(&mut self, cpu: CpuId) {
+        self.number(u64::from(cpu.0));
+    }
+
+    fn zone(&mut self, zone: ZoneIdx) {
+        self.byte(zone.0);
+    }
+
+    fn gfp(&mut self, gfp: Gfp) {
+        match GFPS.iter().position(|known| *known == gfp) {
+            Some(at) => self.byte(at as u8),
+            None => {
+                self.byte(GFPS.len() as u8);
+                self.number(u64::from(gfp.bits()));
+            }
+        }
+    }
+
+    /// A handle being defined: 0 for the number after the highest so far.
+    fn define(&mut self, handle: Handle) {
+        if handle.0 == self.next {
+            self.number(0);
+        } else {
+            self.number(u64::from(handle.0) + 1);
+        }
+        self.defined.insert(handle, self.defined.len());
+        self.next = self.next.max(handle.0.saturating_add(1));
+    }
+
+    /// A handle being used: how far back it was defined, or 0 and its number.
+    fn used(&mut self, handle: Handle) {
+        match self.defined.get(&handle) {
+            Some(at) => self.number((self.defined.len() - at) as u64),
+            None => {
+                self.number(0);
+                self.number(u64::from(handle.0));
+            }
+        }
+    }
+
+    fn op(&mut self, op: &Op) {
+        match op {
+            Op::Alloc { cpu, request, handle } => {
+                self.code(Code::Alloc);
+                self.cpu(*cpu);
+                self.byte(request.order.get());
+                self.gfp(request.gfp);
+                match request.attempt {
+                    None => self.byte(0),
+                    Some((mark, flags)) => {
+                        self.byte(mark.index() as u8 + 1);
+                        self.number(u64::from(flags.bits()));
+                    }
+                }
+                self.define(*handle);
+            }
+            Op::Bulk { cpu, gfp, handles } => {
+                self.code(Code::Bulk);
+                self.cpu(*cpu);
+                self.gfp(*gfp);
+                self.number(handles.len() as u64);
+                for handle in handles {
+                    self.define(*handle);
+                }
+            }
+            Op::Free { cpu, handle } => {
+                self.code(Code::Free);
+                self.cpu(*cpu);
+                self.used(*handle);
+            }
+            Op::FreeBatch { cpu, handles } => {
+                self.code(Code::FreeBatch);
+                self.cpu(*cpu);
+                self.number(handles.len() as u64);
+                for handle in handles {
+                    self.used(*handle);
+                }
+            }
+            Op::DrainCpu { by, cpu } => {
+                self.code(Code::DrainCpu);
+                self.cpu(*by);
+                self.cpu(*cpu);
+            }
+            Op::DrainAll { by, zone } => {
+                self.code(Code::DrainAll);
+                self.cpu(*by);
+                self.byte(zone.map_or(0, |zone| zone.0 + 1));
+            }
+            Op::PcpDisable { by, zone } => {
+                self.code(Code::PcpDisable);
+                self.cpu(*by);
+                self.zone(*zone);
+            }
+            Op::PcpEnable { zone } => {
+                self.code(Code::PcpEnable);
+                self.zone(*zone);
+            }
+            Op::FailTrylock { cpu, times } => {
+                self.code(Code::FailTrylock);
+                self.cpu(*cpu);
+                self.number(u64::from(*times));
+            }
+            Op::Tick { cpu } => {
+                self.code(Code::Tick);
+                self.cpu(*cpu);
+            }
+            Op::Set { tunables } => {
+                self.code(Code::Set);
+                self.tunables(tunables);
+            }
+            Op::ReclaimActive { zone, active } => {
+                self.code(Code::ReclaimActive);
+                self.zone(*zone);
+                self.byte(u8::from(*active));
+            }
+            Op::Isolate { cpu, pfn } => {
+                self.code(Code::Isolate);
+                self.cpu(*cpu);
+                self.number(pfn.0);
+            }
+            Op::Unisolate { cpu, pfn, migratetype } => {
+                self.code(Code::Unisolate);
+                self.cpu(*cpu);
+                self.number(pfn.0);
+                self.byte(migratetype.index() as u8);
+            }
+            Op::Unreserve { cpu, migratetype, force } => {
+                self.code(Code::Unreserve);
+                self.cpu(*cpu);
+                self.byte(migratetype.index() as u8 * 2 + u8::from(*force));
+            }
+            Op::CpuDead { by, cpu } => {
+                self.code(Code::CpuDead);
+                self.cpu(*by);
+                self.cpu(*cpu);
+            }
+            Op::CpuOnline { cpu } => {
+                self.code(Code::CpuOnline);
+                self.cpu(*cpu);
+            }
+            Op::Check { zone, order, mark, highest, flags } => {
+                self.code(Code::Check);
+                self.zone(*zone);
+                self.byte(order.get());
+                self.byte(mark.index() as u8);
+                self.byte(highest.index() as u8);
+                self.number(u64::from(flags.bits()));
+            }
+        }
+    }
+}
