@@ -59,7 +59,7 @@ impl PcpSizes {
         if tuning == PcpTuning::FreeFactor {
             return if self.batch > 1 { (self.batch >> order.get()).max(2) } else { self.batch };
         }
-        self.high = self.high.clamp(self.high_min, self.high_max);
+        self.high = self.within_limits(self.high);
         if self.high < self.batch {
             return 1;
         }
@@ -120,9 +120,15 @@ impl PcpSizes {
         })
     }
 
+    /// `high` between its limits. Marks near or above the memory of a zone push `high_min` above
+    /// `high_max`; then the upper limit wins.
+    fn within_limits(&self, high: u64) -> u64 {
+        high.max(self.high_min).min(self.high_max)
+    }
+
     /// nr_pcp_high with auto-tuning.
     fn limit_auto(&mut self, flush: bool, zone: ZoneFlags) -> u64 {
-        let high = self.high.clamp(self.high_min, self.high_max);
+        let high = self.within_limits(self.high);
         self.high = high;
         if high == 0 {
             return 0;
@@ -146,7 +152,7 @@ impl PcpSizes {
         if self.count >= high {
             let need = self.free_count + self.batch;
             if self.high < need {
-                self.high = need.clamp(self.high_min, self.high_max);
+                self.high = self.within_limits(need);
             }
         }
         high

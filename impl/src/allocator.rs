@@ -1,0 +1,153 @@
+//! The allocator and its parts.
+
+use crate::{
+    frame::Frame,
+    geometry::{Geometry, Tables},
+    pcp::{CpuSlot, Pcp, PcpSlot},
+    platform::{PcpLock, Platform},
+    storage::{Backing, Storage},
+    zone::Zone,
+};
+use mmspec_model::vocab::{CpuId, NR_ZONES, Pfn, Tunables};
+
+/// Most populated zones: all kinds but Device.
+pub(crate) const MAX_ZONES: usize = NR_ZONES - 1;
+
+/// What the sysctl lock guards.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Config {
+    pub(crate) tunables: Tunables,
+    /// `vm.min_free_kbytes` in force.
+    pub(crate) min_free_kbytes: u64,
+    pub(crate) online_cpus: u16,
+    /// Zones whose per-CPU lists are disabled.
+    pub(crate) disabled: [bool; MAX_ZONES],
+}
+
+/// A page-frame allocator with Linux's policy. All operations take `&self` and may run
+/// concurrently; the contract's traits are implemented for `&PageAllocator`.
+///
+/// Lock order: sysctl lock, drain lock, the lock of one CPU's lists, zone lock; never two of a
+/// kind.
+pub struct PageAllocator<P: Platform, B: Backing> {
+    pub(crate) geometry: Geometry,
+    pub(crate) nr_zones: usize,
+    pub(crate) nr_cpus: usize,
+    /// For each zone kind, the zone that a request with that highest kind prefers.
+    pub(crate) preferred: [Option<u8>; NR_ZONES],
+    zones: [Zone<P>; MAX_ZONES],
+    pub(crate) storage: Storage<P, B>,
+    pub(crate) config: P::ZoneLock<Config>,
+    /// Held by drain_all.
+    pub(crate) draining: P::ZoneLock<()>,
+}
+
+/// The guard of one CPU's lists.
+pub(crate) type PcpGuard<'a, P> = <<P as Platform>::PcpLock<Pcp> as PcpLock<Pcp>>::Guard<'a>;
+
+/// What start-up decides before the parts can be put together.
+pub(crate) struct Parts<P: Platform, B: Backing> {
+    pub(crate) geometry: Geometry,
+    pub(crate) nr_zones: usize,
+    pub(crate) nr_cpus: usize,
+    pub(crate) preferred: [Option<u8>; NR_ZONES],
+    pub(crate) zones: [Zone<P>; MAX_ZONES],
+    pub(crate) storage: Storage<P, B>,
+    pub(crate) config: Config,
+}
+
+impl<P: Platform, B: Backing> PageAllocator<P, B> {
+    pub(crate) fn assemble(parts: Parts<P, B>) -> Self {
+        use crate::platform::Lock;
+        Self {
+            geometry: parts.geometry,
+            nr_zones: parts.nr_zones,
+            nr_cpus: parts.nr_cpus,
+            preferred: parts.preferred,
+            zones: parts.zones,
+            storage: parts.storage,
+            config: P::ZoneLock::new(parts.config),
+            draining: P::ZoneLock::new(()),
+        }
+    }
+
+    /// A copy of the zones, while nothing runs.
+    #[cfg(feature = "std")]
+    pub(crate) fn copy_zones(&self) -> [Zone<P>; MAX_ZONES] {
+        core::array::from_fn(|at| self.zones[at].copy())
+    }
+
+    #[inline]
+    pub(crate) fn zones(&self) -> &[Zone<P>] {
+        &self.zones[..self.nr_zones]
+    }
+
+    #[inline]
+    pub(crate) fn tables(&self) -> Tables<'_> {
+        Tables {
+            geometry: &self.geometry,
+            frames: &self.storage.frames,
+            links: &self.storage.links,
+            blocks: &self.storage.blocks,
+        }
+    }
+
+    /// One CPU's lists in one zone.
+    #[inline]
+    pub(crate) fn slot(&self, cpu: CpuId, zone: usize) -> &PcpSlot<P> {
+        &self.storage.pcps[cpu.index() * self.nr_zones + zone]
+    }
+
+    pub(crate) fn cpu(&self, cpu: CpuId) -> &CpuSlot {
+        &self.storage.cpus[cpu.index()]
+    }
+
+    /// All CPUs, online or not.
+    pub(crate) fn cpu_ids(&self) -> impl Iterator<Item = CpuId> + use<P, B> {
+        (0..self.nr_cpus as u16).map(CpuId)
+    }
+
+    /// The owner's attempt to lock its lists.
+    #[inline]
+    pub(crate) fn try_lock_lists<'a>(
+        &'a self,
+        cpu: CpuId,
+        slot: &'a PcpSlot<P>,
+    ) -> Option<PcpGuard<'a, P>> {
+        if self.cpu(cpu).fails() { None } else { slot.lock.try_lock() }
+    }
+
+    /// The zone that spans a frame.
+    #[inline]
+    pub(crate) fn zone_of(&self, pfn: Pfn) -> Option<usize> {
+        let index = pfn.0.wrapping_sub(self.geometry.base);
+        self.zones().iter().rposition(|zone| {
+            u64::from(zone.info.start) <= index && index < u64::from(zone.info.end)
+        })
+    }
+
+    /// Record that a block goes to a caller.
+    #[inline]
+    pub(crate) fn hand_out(&self, frame: u32, order: u8, movable: bool) {
+        debug_assert!(
+            !self.tables().frame(frame).is_allocated() && !self.tables().frame(frame).is_free(),
+            "frame {} is handed out while {:?}",
+            self.geometry.pfn(frame),
+            self.tables().frame(frame)
+        );
+        self.tables().set_frame(frame, Frame::allocated(order, movable));
+    }
+
+    /// Check that a block given back is one that was handed out with that order.
+    #[inline]
+    pub(crate) fn check_free(&self, frame: u32, order: u8) -> bool {
+        let state = self.tables().frame(frame);
+        let fits = state.is_allocated() && state.order() == order;
+        debug_assert!(
+            fits,
+            "free of frame {} at order {order}, but it is {state:?}: a double free or a wrong order",
+            self.geometry.pfn(frame)
+        );
+        fits
+    }
+}

@@ -1,0 +1,111 @@
+//! Draining per-CPU lists, and switching them off (page_alloc.md §2.7, §2.3).
+
+use crate::{
+    allocator::PageAllocator,
+    pcp::Limits,
+    platform::{Lock, PcpLock, Platform},
+    storage::Backing,
+};
+use mmspec_model::vocab::{CpuId, ZoneIdx};
+
+impl<P: Platform, B: Backing> PageAllocator<P, B> {
+    /// Empty `cpu`'s lists in every zone; `by` does the work. Nothing for an offline CPU.
+    pub fn drain_cpu(&self, by: CpuId, cpu: CpuId) {
+        if self.cpu(cpu).is_online() {
+            self.drain_all_zones(by, cpu);
+        }
+    }
+
+    pub(crate) fn drain_all_zones(&self, by: CpuId, cpu: CpuId) {
+        for zone in 0..self.nr_zones {
+            self.drain_lists(by, cpu, zone);
+        }
+    }
+
+    /// Empty all online CPUs' lists, in one zone or in all. While another drain runs, a drain of
+    /// all zones leaves it at that; a drain of one zone waits.
+    pub fn drain_all(&self, by: CpuId, zone: Option<ZoneIdx>) {
+        let _turn = match zone {
+            Some(_) => self.draining.lock(),
+            None => match self.draining.try_lock() {
+                Some(turn) => turn,
+                None => return,
+            },
+        };
+        for cpu in self.cpu_ids().filter(|cpu| self.cpu(*cpu).is_online()) {
+            match zone {
+                Some(zone) => self.drain_lists(by, cpu, zone.index()),
+                None => self.drain_all_zones(by, cpu),
+            }
+        }
+    }
+
+    /// Switch a zone's per-CPU lists off: from now on every free ends on the free lists. A second
+    /// call changes nothing.
+    pub fn pcp_disable(&self, by: CpuId, zone: ZoneIdx) {
+        let zone = zone.index();
+        {
+            let mut config = self.lock_config();
+            if config.disabled[zone] {
+                return;
+            }
+            config.disabled[zone] = true;
+            let scale_max = config.tunables.pcp_batch_scale_max;
+            self.set_limits(zone, Limits { scale_max, ..Limits::THROUGH });
+        }
+        let _turn = self.draining.lock();
+        for cpu in self.cpu_ids().filter(|cpu| self.cpu(*cpu).is_online()) {
+            self.drain_lists(by, cpu, zone);
+        }
+    }
+
+    /// Switch a zone's per-CPU lists on again, with fresh limits.
+    pub fn pcp_enable(&self, zone: ZoneIdx) {
+        let zone = zone.index();
+        let mut config = self.lock_config();
+        if core::mem::take(&mut config.disabled[zone]) {
+            self.refresh_limits(&config, zone);
+        }
+    }
+
+    /// One run of `cpu`'s statistics worker (page_alloc.md §2.8); whether work is left.
+    pub fn tick(&self, cpu: CpuId) -> bool {
+        if !self.cpu(cpu).is_online() {
+            return false;
+        }
+        let mut left = false;
+        for (at, zone) in self.zones().iter().enumerate() {
+            let slot = self.slot(cpu, at);
+            let folded = self.fold(cpu, at);
+            let mut pcp = slot.lock.lock_remote();
+            if folded {
+                pcp.expire = 3;
+                left = true;
+            }
+            if self.geometry.auto_tuning {
+                let excess = pcp.decay();
+                if excess > 0 {
+                    self.bulk_free(zone, &mut pcp, &slot.diff, excess, 0);
+                }
+                left |= excess > 0 || pcp.high > pcp.limits.high_min;
+            }
+            // The one node is local: nothing expires.
+            if pcp.expire != 0 && pcp.count != 0 {
+                pcp.expire = 0;
+            }
+        }
+        left
+    }
+
+    /// Push a CPU's diffs to the zone; whether there was anything.
+    pub(crate) fn fold(&self, cpu: CpuId, at: usize) -> bool {
+        use crate::vmstat::Item;
+        let diff = &self.slot(cpu, at).diff;
+        let mut locked = self.zones()[at].lock(self.tables(), diff);
+        let (free, cma) = (diff.take(Item::Free), diff.take(Item::FreeCma));
+        let lists = locked.buddy().z;
+        lists.now.free += free;
+        lists.now.free_cma += cma;
+        free != 0 || cma != 0
+    }
+}

@@ -1,0 +1,146 @@
+//! The state as plain numbers and lists.
+
+use crate::{
+    allocator::PageAllocator,
+    platform::{PcpLock, Platform, Word},
+    storage::Backing,
+    vmstat::Item,
+};
+use mmspec_model::vocab::{
+    CpuId, EventCounters, MigrateType, NumaCounters, Order, PcpFlags, PcpState, Pfn, ZoneIdx,
+    ZoneState,
+};
+
+impl<P: Platform, B: Backing> PageAllocator<P, B> {
+    /// Number of populated zones.
+    pub fn zone_count(&self) -> usize {
+        self.nr_zones
+    }
+
+    /// The numbers of one zone.
+    pub fn zone_state(&self, zone: ZoneIdx) -> ZoneState {
+        let at = zone.index();
+        let zone = &self.zones()[at];
+        let (mut allocs, mut free_diff, mut cma_diff) = (0, 0, 0);
+        for cpu in self.cpu_ids() {
+            let slot = self.slot(cpu, at);
+            allocs += slot.lock.lock_remote().allocs;
+            free_diff += slot.diff.get(Item::Free);
+            cma_diff += slot.diff.get(Item::FreeCma);
+        }
+        let rules = &self.geometry.rules;
+        let flags = zone.flags();
+        zone.peek(|lists| {
+            let operations = lists.allocs + allocs;
+            ZoneState {
+                kind: zone.info.kind,
+                start_pfn: self.geometry.pfn(zone.info.start).0,
+                spanned: u64::from(zone.info.end - zone.info.start),
+                present: zone.info.present,
+                managed: zone.info.managed,
+                cma_pages: zone.info.cma_pages,
+                nr_free_pages: lists.now.free,
+                nr_free_pages_exact: lists.now.free + free_diff,
+                nr_free_cma: lists.now.free_cma,
+                nr_free_cma_exact: lists.now.free_cma + cma_diff,
+                nr_free_pages_blocks: if rules.free_pages_blocks {
+                    lists.free_pages_blocks
+                } else {
+                    0
+                },
+                nr_free_highatomic: if rules.highatomic_free_only {
+                    lists.now.free_highatomic
+                } else {
+                    0
+                },
+                nr_reserved_highatomic: lists.now.reserved_highatomic,
+                nr_isolate_pageblock: lists.nr_isolate,
+                nr_free: lists.nr_free.map(|by_type| by_type.map(u64::from)),
+                marks: core::array::from_fn(|mark| zone.rare.marks[mark].load()),
+                boost: lists.now.boost,
+                lowmem_reserve: core::array::from_fn(|kind| zone.rare.lowmem_reserve[kind].load()),
+                flags,
+                numa: NumaCounters { hit: operations, local: operations, ..Default::default() },
+                kswapd_wakeups: zone.rare.kswapd_wakeups.load(),
+                stat_threshold: lists.threshold as u64,
+            }
+        })
+    }
+
+    /// The numbers of one CPU's lists.
+    pub fn pcp_state(&self, cpu: CpuId, zone: ZoneIdx) -> PcpState {
+        let slot = self.slot(cpu, zone.index());
+        let pcp = slot.lock.lock_remote();
+        let auto = self.geometry.auto_tuning;
+        PcpState {
+            count: pcp.count as u64,
+            high: pcp.high as u64,
+            high_min: pcp.limits.high_min as u64,
+            high_max: pcp.limits.high_max as u64,
+            batch: pcp.limits.batch as u64,
+            flags: if auto { pcp.flags } else { PcpFlags::empty() },
+            alloc_factor: pcp.alloc_factor,
+            free_factor: if auto { 0 } else { pcp.free_factor },
+            free_count: if auto { pcp.free_count as u64 } else { 0 },
+            expire: pcp.expire,
+            vm_stat_diff: slot.diff.get(Item::Free),
+            vm_cma_diff: slot.diff.get(Item::FreeCma),
+        }
+    }
+
+    /// All events, summed over CPUs.
+    pub fn events(&self) -> EventCounters {
+        let mut events = EventCounters::default();
+        for (at, zone) in self.zones().iter().enumerate() {
+            let (mut pgalloc, mut pgfree) = zone.peek(|lists| (lists.pgalloc, lists.pgfree));
+            for cpu in self.cpu_ids() {
+                let pcp = self.slot(cpu, at).lock.lock_remote();
+                pgalloc += pcp.pgalloc;
+                pgfree += pcp.pgfree;
+            }
+            events.pgalloc[zone.info.kind.index()] = pgalloc;
+            events.pgfree += pgfree;
+        }
+        events
+    }
+
+    /// The blocks of one free list, head first. The zone lock is held: `visit` must not call the
+    /// allocator.
+    pub fn for_each_free(
+        &self,
+        zone: ZoneIdx,
+        order: Order,
+        migratetype: MigrateType,
+        visit: &mut dyn FnMut(Pfn),
+    ) {
+        self.zones()[zone.index()].peek(|lists| {
+            let list = lists.list(order.get(), migratetype);
+            list.for_each(&self.storage.links, |frame| visit(self.geometry.pfn(frame)));
+        });
+    }
+
+    /// Number of per-CPU lists under these rules, on this machine.
+    pub fn pcp_list_count(&self) -> usize {
+        self.geometry.pcp_lists()
+    }
+
+    /// The blocks of one per-CPU list, head first. Its lock is held: `visit` must not call the
+    /// allocator.
+    pub fn for_each_cached(
+        &self,
+        cpu: CpuId,
+        zone: ZoneIdx,
+        list: usize,
+        visit: &mut dyn FnMut(Pfn),
+    ) {
+        let pcp = self.slot(cpu, zone.index()).lock.lock_remote();
+        let visit = |frame| visit(self.geometry.pfn(frame));
+        pcp.lists[list].for_each(&self.storage.links, visit);
+    }
+
+    /// The type of the pageblock that holds `pfn`; `None` outside all zones.
+    pub fn pageblock_type(&self, pfn: Pfn) -> Option<MigrateType> {
+        self.zone_of(pfn)?;
+        Some(self.tables().block_type(self.geometry.index(pfn)))
+    }
+}

@@ -1,0 +1,166 @@
+//! Freeing: to the CPU's lists, or past them (page_alloc.md §2.5, §4.6).
+
+use crate::{
+    allocator::{PageAllocator, PcpGuard},
+    frame::Frame,
+    pcp::{FreeRules, Pcp},
+    platform::Platform,
+    storage::Backing,
+    zone::{Check, Zone},
+};
+use mmspec_model::vocab::{AllocFlags, CpuId, Mark, MigrateType, Order, Pfn, ZoneFlags, ZoneKind};
+
+/// A block given back that passed the checks.
+#[derive(Clone, Copy, Debug)]
+struct Freed {
+    frame: u32,
+    order: u8,
+    zone: usize,
+}
+
+impl<P: Platform, B: Backing> PageAllocator<P, B> {
+    /// Free a block on `cpu`, with the order that it was allocated with. A block that is not
+    /// allocated with that order is left alone (a debug build panics).
+    ///
+    /// # Panics
+    /// If the machine has no such CPU.
+    #[inline]
+    pub fn free_pages(&self, cpu: CpuId, pfn: Pfn, order: Order) {
+        let Some(freed) = self.accept(pfn, order) else { return };
+        if !self.geometry.is_pcp_order(freed.order) {
+            return self.free_past(cpu, freed, None);
+        }
+        let block_type = self.tables().block_type(freed.frame);
+        let Some(list_type) = list_type(block_type) else {
+            return self.free_past_lists(cpu, freed, block_type);
+        };
+        let slot = self.slot(cpu, freed.zone);
+        match self.try_lock_lists(cpu, slot) {
+            Some(mut pcp) => self.commit(cpu, &mut pcp, freed, block_type, list_type),
+            None => self.free_past_lists(cpu, freed, list_type),
+        }
+    }
+
+    /// Free `pages` in order; see [`mmspec_model::contract::BatchFree::free_batch`]. The lock of
+    /// the lists is kept from page to page of a zone.
+    ///
+    /// # Panics
+    /// If the machine has no such CPU.
+    pub fn free_batch(&self, cpu: CpuId, pages: &[(Pfn, Order)]) {
+        let mut held: Option<(usize, PcpGuard<'_, P>)> = None;
+        for &(pfn, order) in pages {
+            let Some(freed) = self.accept(pfn, order) else { continue };
+            if !self.geometry.is_pcp_order(freed.order) {
+                self.free_past(cpu, freed, None);
+                continue;
+            }
+            let block_type = self.tables().block_type(freed.frame);
+            let Some(list_type) = list_type(block_type) else {
+                held = None;
+                self.free_past_lists(cpu, freed, block_type);
+                continue;
+            };
+            if held.as_ref().is_none_or(|(zone, _)| *zone != freed.zone) {
+                // Never two of these locks at once.
+                drop(held.take());
+                let slot = self.slot(cpu, freed.zone);
+                held = self.try_lock_lists(cpu, slot).map(|pcp| (freed.zone, pcp));
+            }
+            match &mut held {
+                Some((_, pcp)) => self.commit(cpu, pcp, freed, block_type, list_type),
+                None => self.free_past_lists(cpu, freed, list_type),
+            }
+        }
+    }
+
+    /// Check a block that is given back, and take it out of its owner's hands.
+    #[inline]
+    fn accept(&self, pfn: Pfn, order: Order) -> Option<Freed> {
+        let zone = self.zone_of(pfn);
+        debug_assert!(zone.is_some(), "free of frame {pfn}, which no zone spans");
+        let zone = zone?;
+        let frame = self.geometry.index(pfn);
+        self.check_free(frame, order.get()).then_some(Freed { frame, order: order.get(), zone })
+    }
+
+    /// Put a block on the CPU's lists, then give back what is too much.
+    #[inline]
+    fn commit(
+        &self,
+        cpu: CpuId,
+        pcp: &mut Pcp,
+        freed: Freed,
+        block_type: MigrateType,
+        list_type: MigrateType,
+    ) {
+        let Freed { frame, order, zone } = freed;
+        let tables = self.tables();
+        tables.set_frame(frame, Frame::cached(order, block_type));
+        let list = self.geometry.pcp_list(order, list_type);
+        pcp.lists[list].push_head(tables.links, frame);
+        let rules = FreeRules {
+            auto_tuning: self.geometry.auto_tuning,
+            half_min: self.geometry.rules.free_high_half_min,
+        };
+        let flags = self.zones()[zone].flags();
+        if let Some(excess) = pcp.freed(order, flags, rules) {
+            self.flush(cpu, zone, pcp, excess, list);
+        }
+    }
+
+    /// Give pages back to the zone; it may be above its high mark again.
+    #[cold]
+    fn flush(&self, cpu: CpuId, at: usize, pcp: &mut Pcp, pages: i32, list: usize) {
+        let zone = &self.zones()[at];
+        self.bulk_free(zone, pcp, &self.slot(cpu, at).diff, pages, list);
+        if zone.flags().contains(ZoneFlags::BELOW_HIGH) && self.is_above_high(zone) {
+            zone.clear_flag(ZoneFlags::BELOW_HIGH);
+        }
+    }
+
+    fn is_above_high(&self, zone: &Zone<P>) -> bool {
+        let check = Check {
+            order: 0,
+            mark: Mark::High,
+            extra: 0,
+            highest: ZoneKind::Movable,
+            flags: AllocFlags::empty(),
+        };
+        zone.watermark_ok(&self.geometry.rules, &check)
+    }
+
+    /// Free a pcp-sized block past the lists: its pageblock is isolated, or the lists are busy.
+    /// `list_type` is the type that the lists would have used.
+    #[cold]
+    fn free_past_lists(&self, cpu: CpuId, freed: Freed, list_type: MigrateType) {
+        let rules = &self.geometry.rules;
+        self.free_past(cpu, freed, (!rules.direct_free_true_type).then_some(list_type));
+    }
+
+    /// Free a block to the zone's lists. `list_type` replaces the pageblock's type (bug P8 of the
+    /// rules up to 6.1) unless the zone holds isolated pageblocks.
+    #[cold]
+    fn free_past(&self, cpu: CpuId, freed: Freed, list_type: Option<MigrateType>) {
+        let Freed { frame, order, zone } = freed;
+        let mut locked = self.zones()[zone].lock(self.tables(), &self.slot(cpu, zone).diff);
+        let buddy = locked.buddy();
+        self.tables().set_frame(frame, Frame::TAIL);
+        let counted = self.geometry.rules.direct_free_counted || !self.geometry.is_pcp_order(order);
+        if counted {
+            buddy.z.pgfree += 1 << order;
+        }
+        let list_type = list_type.filter(|_| buddy.z.nr_isolate == 0);
+        let mut buddy = buddy;
+        buddy.free_direct(frame, order, list_type);
+    }
+}
+
+/// The pcp type for pages of a pageblock; `None` for isolated ones, which are not cached.
+#[inline]
+fn list_type(block_type: MigrateType) -> Option<MigrateType> {
+    match block_type {
+        MigrateType::Isolate => None,
+        MigrateType::HighAtomic | MigrateType::Cma => Some(MigrateType::Movable),
+        pcp_type => Some(pcp_type),
+    }
+}

@@ -1,0 +1,78 @@
+//! What the allocator needs from its surroundings: locks and atomic words.
+//!
+//! A kernel implements [`Platform`] with its interrupt-safe locks, a schedule explorer with types
+//! that make every access a scheduling point. No algorithm is written twice for that.
+
+use core::ops::DerefMut;
+
+mod spin;
+#[cfg(feature = "std")]
+mod std_platform;
+
+pub use spin::{Relax, SpinGuard, SpinLock, SpinLoop, SpinPlatform};
+#[cfg(feature = "std")]
+pub use std_platform::{StdPlatform, YieldAfterSpins};
+
+/// The locks and atomics to build with.
+///
+/// None of these types need a constant constructor, so that types which must be made at run time
+/// (shuttle's, loom's) fit.
+pub trait Platform: 'static {
+    /// A word that is read without a lock. All uses are statistics or hints that a later check
+    /// under a lock makes good, so relaxed ordering is enough.
+    type Word: Word;
+    /// The zone lock (and the few locks of slow paths). In a kernel: interrupts are off while it
+    /// is held.
+    type ZoneLock<T: Send + 'static>: Lock<T>;
+    /// The lock of one CPU's lists in one zone.
+    type PcpLock<T: Send + 'static>: PcpLock<T>;
+}
+
+/// An atomic 64-bit word with relaxed ordering.
+pub trait Word: Send + Sync + 'static {
+    /// A word that holds `value`.
+    fn new(value: u64) -> Self;
+    /// Read it.
+    fn load(&self) -> u64;
+    /// Write it.
+    fn store(&self, value: u64);
+    /// Add `value`, wrapping; the value before.
+    fn fetch_add(&self, value: u64) -> u64;
+    /// Set the bits of `mask`; the value before.
+    fn fetch_or(&self, mask: u64) -> u64;
+    /// Clear the bits that are not in `mask`; the value before.
+    fn fetch_and(&self, mask: u64) -> u64;
+}
+
+/// A lock that owns what it guards.
+pub trait Lock<T>: Send + Sync {
+    /// Access to the value; ends the hold when dropped.
+    type Guard<'a>: DerefMut<Target = T>
+    where
+        Self: 'a,
+        T: 'a;
+
+    /// An open lock.
+    fn new(value: T) -> Self;
+    /// Wait for the lock.
+    fn lock(&self) -> Self::Guard<'_>;
+    /// Take the lock if nobody holds it.
+    fn try_lock(&self) -> Option<Self::Guard<'_>>;
+}
+
+/// The lock of one CPU's lists. Its two sides differ (page_alloc.md §2.9): the owning CPU only ever
+/// *tries*, because it may have interrupted the holder; remote CPUs and the worker wait.
+pub trait PcpLock<T>: Send + Sync {
+    /// Access to the value; ends the hold when dropped.
+    type Guard<'a>: DerefMut<Target = T>
+    where
+        Self: 'a,
+        T: 'a;
+
+    /// An open lock.
+    fn new(value: T) -> Self;
+    /// The owner's side: never waits.
+    fn try_lock(&self) -> Option<Self::Guard<'_>>;
+    /// The remote side: waits.
+    fn lock_remote(&self) -> Self::Guard<'_>;
+}

@@ -1,0 +1,124 @@
+//! The slices that hold all metadata.
+
+use crate::{
+    error::SetupError,
+    frame::{BlockType, FrameState, Links},
+    geometry::Geometry,
+    pcp::{CpuSlot, PcpSlot},
+    platform::Platform,
+};
+use core::{marker::PhantomData, ops::Deref};
+use mmspec_model::vocab::{MachineRef, Rules};
+
+/// How the allocator holds its slices: borrowed from the embedder, or owned.
+pub trait Backing {
+    /// A slice of records.
+    type Slice<T: 'static>: Deref<Target = [T]>;
+}
+
+/// Slices lent by the embedder.
+#[derive(Clone, Copy, Debug)]
+pub struct Borrowed<'s>(PhantomData<&'s ()>);
+
+impl<'s> Backing for Borrowed<'s> {
+    type Slice<T: 'static> = &'s mut [T];
+}
+
+/// Slices on the heap.
+#[cfg(feature = "std")]
+#[derive(Clone, Copy, Debug)]
+pub struct Owned(PhantomData<()>);
+
+#[cfg(feature = "std")]
+impl Backing for Owned {
+    type Slice<T: 'static> = std::boxed::Box<[T]>;
+}
+
+/// The slices to build an allocator in. What the records hold before does not matter; slices may
+/// be longer than needed.
+pub struct Storage<P: Platform, B: Backing> {
+    /// One state byte for each frame from [`StorageSize::base`] to the end of memory.
+    pub frames: B::Slice<FrameState>,
+    /// The links of the same frames.
+    pub links: B::Slice<Links>,
+    /// One byte for each pageblock.
+    pub blocks: B::Slice<BlockType>,
+    /// One record for each CPU and zone: all zones of CPU 0, then of CPU 1, and so on.
+    pub pcps: B::Slice<PcpSlot<P>>,
+    /// One record for each CPU.
+    pub cpus: B::Slice<CpuSlot>,
+}
+
+/// Lengths for [`Storage`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StorageSize {
+    /// The frame that the first record stands for.
+    pub base: u64,
+    /// Records of [`Storage::frames`] and of [`Storage::links`].
+    pub frames: usize,
+    /// Records of [`Storage::blocks`].
+    pub blocks: usize,
+    /// Records of [`Storage::pcps`].
+    pub pcps: usize,
+    /// Records of [`Storage::cpus`].
+    pub cpus: usize,
+}
+
+impl StorageSize {
+    /// What `machine` needs.
+    #[must_use]
+    pub fn of(machine: &MachineRef<'_>) -> Self {
+        let geometry = Geometry::new(machine, Rules::default());
+        let (frames, blocks) = geometry.table_sizes(machine);
+        let cpus = usize::from(machine.cpus);
+        Self { base: geometry.base, frames, blocks, pcps: cpus * machine.zones.len(), cpus }
+    }
+}
+
+impl<P: Platform, B: Backing> Storage<P, B> {
+    /// Check that every slice is long enough.
+    pub(crate) fn check(&self, size: &StorageSize) -> Result<(), SetupError> {
+        for (what, given, needed) in [
+            ("frames", self.frames.len(), size.frames),
+            ("links", self.links.len(), size.frames),
+            ("blocks", self.blocks.len(), size.blocks),
+            ("pcps", self.pcps.len(), size.pcps),
+            ("cpus", self.cpus.len(), size.cpus),
+        ] {
+            if given < needed {
+                return Err(SetupError::Storage { what, given, needed });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(feature = "std")]
+impl<P: Platform> Storage<P, Owned> {
+    /// Heap slices for `machine`.
+    #[must_use]
+    pub fn on_heap(machine: &MachineRef<'_>) -> Self {
+        fn slice<T>(len: usize, new: impl Fn() -> T) -> std::boxed::Box<[T]> {
+            (0..len).map(|_| new()).collect()
+        }
+        let size = StorageSize::of(machine);
+        Self {
+            frames: slice(size.frames, FrameState::default),
+            links: slice(size.frames, Links::default),
+            blocks: slice(size.blocks, BlockType::default),
+            pcps: slice(size.pcps, PcpSlot::new),
+            cpus: slice(size.cpus, CpuSlot::new),
+        }
+    }
+
+    /// A copy of a quiescent allocator's slices.
+    pub(crate) fn copy(&self) -> Self {
+        Self {
+            frames: self.frames.clone(),
+            links: self.links.clone(),
+            blocks: self.blocks.clone(),
+            pcps: self.pcps.iter().map(PcpSlot::copy).collect(),
+            cpus: self.cpus.iter().map(CpuSlot::copy).collect(),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Per-CPU statistics diffs: what makes the cached counters lag (page_alloc.md §3.8).
+
+use core::sync::atomic::{AtomicI32, Ordering::Relaxed};
+
+/// One CPU's part of a zone's counters that is not pushed yet. It lies with the CPU's lists so that
+/// updates touch no line of other CPUs; it is written under the zone lock only, so plain loads and
+/// stores do.
+#[derive(Debug, Default)]
+pub(crate) struct StatDiff {
+    free: AtomicI32,
+    cma: AtomicI32,
+}
+
+/// The counters that have a diff.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Item {
+    /// NR_FREE_PAGES.
+    Free,
+    /// NR_FREE_CMA_PAGES.
+    FreeCma,
+}
+
+impl StatDiff {
+    #[inline]
+    fn cell(&self, item: Item) -> &AtomicI32 {
+        match item {
+            Item::Free => &self.free,
+            Item::FreeCma => &self.cma,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, item: Item) -> i64 {
+        i64::from(self.cell(item).load(Relaxed))
+    }
+
+    /// Add `delta`; what is to be pushed to the zone: all of the diff once it passes `threshold`.
+    #[inline]
+    pub(crate) fn add(&self, item: Item, delta: i64, threshold: i64) -> i64 {
+        let cell = self.cell(item);
+        let sum = i64::from(cell.load(Relaxed)) + delta;
+        if sum.abs() > threshold {
+            cell.store(0, Relaxed);
+            sum
+        } else {
+            cell.store(sum as i32, Relaxed);
+            0
+        }
+    }
+
+    /// Empty the diff; what was in it.
+    pub(crate) fn take(&self, item: Item) -> i64 {
+        i64::from(self.cell(item).swap(0, Relaxed))
+    }
+
+    #[cfg(feature = "std")]
+    pub(crate) fn copy(&self) -> Self {
+        Self {
+            free: AtomicI32::new(self.free.load(Relaxed)),
+            cma: AtomicI32::new(self.cma.load(Relaxed)),
+        }
+    }
+}
+
+/// The threshold of a zone's diffs: `min(125, 2 × fls(cpus) × (1 + fls(managed in 128 MiB)))`.
+pub(crate) fn normal_threshold(online_cpus: u64, managed: u64) -> i64 {
+    const PAGES_PER_128_MIB_SHIFT: u32 = 27 - 12;
+    let fls = |value: u64| i64::from(u64::BITS - value.leading_zeros());
+    (2 * fls(online_cpus) * (1 + fls(managed >> PAGES_PER_128_MIB_SHIFT))).min(125)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thresholds_are_those_of_the_fact_sheet() {
+        // page_alloc.md §8.1 and §8.2.
+        for (cpus, managed, expected) in [
+            (4, 3840, 6),
+            (4, 490_000, 30),
+            (4, 1_500_000, 42),
+            (1, 1024, 2),
+            (4, 16384, 6),
+            (1, 65536, 6),
+            (4, 65536, 18),
+            (1024, 1 << 32, 125),
+        ] {
+            assert_eq!(normal_threshold(cpus, managed), expected, "{cpus} CPUs, {managed} pages");
+        }
+    }
+
+    #[test]
+    fn a_diff_is_pushed_whole_when_it_passes_the_threshold() {
+        let diff = StatDiff::default();
+        assert_eq!(diff.add(Item::Free, 6, 6), 0);
+        assert_eq!(diff.add(Item::Free, 1, 6), 7);
+        assert_eq!(diff.get(Item::Free), 0);
+        assert_eq!(diff.add(Item::FreeCma, -7, 6), -7);
+        assert_eq!(diff.add(Item::Free, -2, 6), 0);
+        assert_eq!((diff.take(Item::Free), diff.get(Item::Free)), (-2, 0));
+    }
+}

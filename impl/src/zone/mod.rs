@@ -1,0 +1,291 @@
+//! A zone: the free lists behind the zone lock, and what is read without it.
+
+use crate::{
+    geometry::{Geometry, Tables},
+    list::List,
+    platform::{Lock, Platform, Word},
+    vmstat::StatDiff,
+};
+use mmspec_model::vocab::{MigrateType, NR_MIGRATETYPES, NR_PAGE_ORDERS, NR_ZONES, ZoneKind};
+
+mod buddy;
+mod fallback;
+mod highatomic;
+mod isolate;
+mod pageblock;
+mod rmqueue;
+mod watermark;
+
+pub(crate) use buddy::Placement;
+pub(crate) use rmqueue::Mode;
+pub(crate) use watermark::{Check, mult_frac};
+
+/// Where the zone lies and what it holds. Fixed at start-up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ZoneInfo {
+    pub(crate) kind: ZoneKind,
+    /// First frame and one past the last, as table indices.
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    pub(crate) present: u64,
+    pub(crate) managed: u64,
+    pub(crate) cma_pages: u64,
+}
+
+impl ZoneInfo {
+    pub(crate) const VACANT: Self =
+        Self { kind: ZoneKind::Dma, start: 0, end: 0, present: 0, managed: 0, cma_pages: 0 };
+
+    #[inline]
+    pub(crate) fn contains(&self, frame: u32) -> bool {
+        self.start <= frame && frame < self.end
+    }
+
+    /// Whether the zone holds the whole of a run.
+    pub(crate) fn contains_run(&self, start: u32, pages: u32) -> bool {
+        self.contains(start) && pages <= self.end - start
+    }
+}
+
+/// The values that lock-free readers see; the lock's holder works on a copy and shows it when it
+/// unlocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Shown {
+    /// NR_FREE_PAGES and NR_FREE_CMA_PAGES without the per-CPU diffs.
+    pub(crate) free: i64,
+    pub(crate) free_cma: i64,
+    /// Pages on HighAtomic lists.
+    pub(crate) free_highatomic: u64,
+    /// One bit for each non-empty list: 11 orders for each type but Isolate, see [`occupancy_bit`].
+    pub(crate) occupancy: u64,
+    pub(crate) reserved_highatomic: u64,
+    pub(crate) boost: u64,
+}
+
+/// The bit of [`Shown::occupancy`] for a list; 0 for Isolate, which nobody searches.
+#[inline]
+pub(crate) const fn occupancy_bit(order: usize, migratetype: MigrateType) -> u64 {
+    match migratetype {
+        MigrateType::Isolate => 0,
+        _ => 1 << (migratetype.index() * NR_PAGE_ORDERS + order),
+    }
+}
+
+/// What the zone lock guards.
+#[derive(Clone, Debug)]
+pub(crate) struct FreeLists {
+    lists: [[List; NR_MIGRATETYPES]; NR_PAGE_ORDERS],
+    pub(crate) nr_free: [[u32; NR_MIGRATETYPES]; NR_PAGE_ORDERS],
+    pub(crate) now: Shown,
+    shown: Shown,
+    /// Diffs beyond this are pushed.
+    pub(crate) threshold: i64,
+    /// NR_FREE_PAGES_BLOCKS, exact.
+    pub(crate) free_pages_blocks: i64,
+    pub(crate) nr_isolate: u64,
+    /// The base HIGH mark and the boost factor: they bound the boost.
+    pub(crate) high: u64,
+    pub(crate) boost_factor: u32,
+    /// A fallback boosted for a caller that may wake kswapd; shown as a zone flag at unlock.
+    boosted: bool,
+    /// Events of operations that did not go through a per-CPU list: hand-outs, pages handed out,
+    /// pages given back.
+    pub(crate) allocs: u64,
+    pub(crate) pgalloc: u64,
+    pub(crate) pgfree: u64,
+}
+
+impl FreeLists {
+    pub(crate) const EMPTY: Self = Self {
+        lists: [[List::EMPTY; NR_MIGRATETYPES]; NR_PAGE_ORDERS],
+        nr_free: [[0; NR_MIGRATETYPES]; NR_PAGE_ORDERS],
+        now: Shown {
+            free: 0,
+            free_cma: 0,
+            free_highatomic: 0,
+            occupancy: 0,
+            reserved_highatomic: 0,
+            boost: 0,
+        },
+        shown: Shown {
+            free: 0,
+            free_cma: 0,
+            free_highatomic: 0,
+            occupancy: 0,
+            reserved_highatomic: 0,
+            boost: 0,
+        },
+        threshold: 0,
+        free_pages_blocks: 0,
+        nr_isolate: 0,
+        high: 0,
+        boost_factor: 0,
+        boosted: false,
+        allocs: 0,
+        pgalloc: 0,
+        pgfree: 0,
+    };
+
+    pub(crate) fn list(&self, order: u8, migratetype: MigrateType) -> &List {
+        &self.lists[usize::from(order)][migratetype.index()]
+    }
+}
+
+/// What changes rarely, on lines of its own.
+#[repr(align(128))]
+pub(crate) struct Rare<W> {
+    /// [`mmspec_model::vocab::ZoneFlags`] as bits.
+    pub(crate) flags: W,
+    /// MIN, LOW, HIGH, PROMO without boost.
+    pub(crate) marks: [W; 4],
+    pub(crate) boost: W,
+    pub(crate) lowmem_reserve: [W; NR_ZONES],
+    pub(crate) reserved_highatomic: W,
+    pub(crate) kswapd_wakeups: W,
+}
+
+/// What changes when a per-CPU diff is pushed or a list becomes empty or non-empty.
+#[repr(align(128))]
+pub(crate) struct Counters<W> {
+    pub(crate) free: W,
+    pub(crate) free_cma: W,
+    pub(crate) free_highatomic: W,
+    pub(crate) occupancy: W,
+}
+
+/// Keeps the lock's line away from those of the readers.
+#[repr(align(128))]
+struct OwnLine<T>(T);
+
+/// One zone.
+pub(crate) struct Zone<P: Platform> {
+    pub(crate) info: ZoneInfo,
+    pub(crate) rare: Rare<P::Word>,
+    pub(crate) counters: Counters<P::Word>,
+    lists: OwnLine<P::ZoneLock<FreeLists>>,
+}
+
+impl<P: Platform> Zone<P> {
+    /// A zone with nothing on its lists.
+    pub(crate) fn new(info: ZoneInfo) -> Self {
+        let word = || P::Word::new(0);
+        Self {
+            info,
+            rare: Rare {
+                flags: word(),
+                marks: core::array::from_fn(|_| word()),
+                boost: word(),
+                lowmem_reserve: core::array::from_fn(|_| word()),
+                reserved_highatomic: word(),
+                kswapd_wakeups: word(),
+            },
+            counters: Counters {
+                free: word(),
+                free_cma: word(),
+                free_highatomic: word(),
+                occupancy: word(),
+            },
+            lists: OwnLine(P::ZoneLock::new(FreeLists::EMPTY)),
+        }
+    }
+
+    /// A copy of a quiescent zone.
+    #[cfg(feature = "std")]
+    pub(crate) fn copy(&self) -> Self {
+        let copy = |word: &P::Word| P::Word::new(word.load());
+        Self {
+            info: self.info,
+            rare: Rare {
+                flags: copy(&self.rare.flags),
+                marks: core::array::from_fn(|at| copy(&self.rare.marks[at])),
+                boost: copy(&self.rare.boost),
+                lowmem_reserve: core::array::from_fn(|at| copy(&self.rare.lowmem_reserve[at])),
+                reserved_highatomic: copy(&self.rare.reserved_highatomic),
+                kswapd_wakeups: copy(&self.rare.kswapd_wakeups),
+            },
+            counters: Counters {
+                free: copy(&self.counters.free),
+                free_cma: copy(&self.counters.free_cma),
+                free_highatomic: copy(&self.counters.free_highatomic),
+                occupancy: copy(&self.counters.occupancy),
+            },
+            lists: OwnLine(P::ZoneLock::new(self.lists.0.lock().clone())),
+        }
+    }
+
+    /// Take the zone lock for a CPU whose statistics go to `diff`.
+    #[inline]
+    pub(crate) fn lock<'a>(&'a self, tables: Tables<'a>, diff: &'a StatDiff) -> LockedZone<'a, P> {
+        LockedZone { zone: self, tables, diff, lists: self.lists.0.lock() }
+    }
+
+    /// Look at the lists.
+    pub(crate) fn peek<R>(&self, look: impl FnOnce(&FreeLists) -> R) -> R {
+        look(&self.lists.0.lock())
+    }
+}
+
+type Guard<'a, P> = <<P as Platform>::ZoneLock<FreeLists> as Lock<FreeLists>>::Guard<'a>;
+
+/// A zone whose lock is held. What changed is shown to lock-free readers just before the unlock.
+pub(crate) struct LockedZone<'a, P: Platform> {
+    zone: &'a Zone<P>,
+    tables: Tables<'a>,
+    diff: &'a StatDiff,
+    lists: Guard<'a, P>,
+}
+
+impl<P: Platform> LockedZone<'_, P> {
+    /// The lists, to work on.
+    #[inline]
+    pub(crate) fn buddy(&mut self) -> Buddy<'_> {
+        Buddy {
+            tables: self.tables,
+            geometry: self.tables.geometry,
+            info: &self.zone.info,
+            diff: self.diff,
+            z: &mut self.lists,
+        }
+    }
+}
+
+impl<P: Platform> Drop for LockedZone<'_, P> {
+    #[inline]
+    fn drop(&mut self) {
+        let lists = &mut *self.lists;
+        let (now, shown) = (lists.now, lists.shown);
+        let counters = &self.zone.counters;
+        if now.occupancy != shown.occupancy {
+            counters.occupancy.store(now.occupancy);
+        }
+        if now.free != shown.free {
+            counters.free.store(now.free as u64);
+        }
+        if now.free_cma != shown.free_cma {
+            counters.free_cma.store(now.free_cma as u64);
+        }
+        if now.free_highatomic != shown.free_highatomic {
+            counters.free_highatomic.store(now.free_highatomic);
+        }
+        if now.reserved_highatomic != shown.reserved_highatomic {
+            self.zone.rare.reserved_highatomic.store(now.reserved_highatomic);
+        }
+        if now.boost != shown.boost {
+            self.zone.rare.boost.store(now.boost);
+        }
+        if lists.boosted {
+            lists.boosted = false;
+            self.zone.set_flag(mmspec_model::vocab::ZoneFlags::BOOSTED_WATERMARK);
+        }
+        lists.shown = now;
+    }
+}
+
+/// The free lists of a locked zone and the tables, for the CPU whose statistics go to `diff`.
+pub(crate) struct Buddy<'a> {
+    pub(crate) tables: Tables<'a>,
+    pub(crate) geometry: &'a Geometry,
+    pub(crate) info: &'a ZoneInfo,
+    pub(crate) diff: &'a StatDiff,
+    pub(crate) z: &'a mut FreeLists,
+}

@@ -1,0 +1,7 @@
+//! The law engine: one allocator, judged by its contract's observations alone.
+
+mod engine;
+mod judge;
+
+pub use engine::{check_script, run};
+pub use judge::{Broke, Depth, Exercised, judge};
