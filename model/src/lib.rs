@@ -23,13 +23,11 @@ extern crate std;
 
 pub mod contract;
 #[cfg(feature = "std")]
-<<<<<<< HEAD
 pub mod knowledge;
-=======
+#[cfg(feature = "std")]
 pub mod laws;
 #[cfg(feature = "std")]
 pub mod picture;
->>>>>>> front
 pub mod proc;
 #[cfg(feature = "std")]
 pub mod reference;
