@@ -97,10 +97,11 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         list_type: MigrateType,
     ) {
         let Freed { frame, order, zone } = freed;
-        let tables = self.tables();
-        tables.set_frame(frame, Frame::cached(order, block_type));
+        if !self.geometry.accounts_moves {
+            self.remember_type(frame, order, block_type);
+        }
         let list = self.geometry.pcp_list(order, list_type);
-        pcp.lists[list].push_head(tables.links, frame);
+        pcp.lists[list].push_head(&self.storage.links, frame);
         let rules = FreeRules {
             auto_tuning: self.geometry.auto_tuning,
             half_min: self.geometry.rules.free_high_half_min,
@@ -108,6 +109,14 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         let flags = self.zones()[zone].flags();
         if let Some(excess) = pcp.freed(order, flags, rules) {
             self.flush(cpu, zone, pcp, excess, list);
+        }
+    }
+
+    /// Up to 6.9 a block is drained to the type that its pageblock had when it was freed.
+    fn remember_type(&self, frame: u32, order: u8, block_type: MigrateType) {
+        let state = Frame::busy(order, block_type);
+        if self.tables().frame(frame) != state {
+            self.tables().set_frame(frame, state);
         }
     }
 
@@ -146,14 +155,14 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     fn free_past(&self, cpu: CpuId, freed: Freed, list_type: Option<MigrateType>) {
         let Freed { frame, order, zone } = freed;
         let mut locked = self.zones()[zone].lock(self.tables(), &self.slot(cpu, zone).diff);
-        let buddy = locked.buddy();
-        self.tables().set_frame(frame, Frame::TAIL);
+        let mut buddy = locked.buddy();
+        buddy.tables.links[frame as usize].clear();
+        buddy.tables.set_frame(frame, Frame::TAIL);
         let counted = self.geometry.rules.direct_free_counted || !self.geometry.is_pcp_order(order);
         if counted {
             buddy.z.pgfree += 1 << order;
         }
         let list_type = list_type.filter(|_| buddy.z.nr_isolate == 0);
-        let mut buddy = buddy;
         buddy.free_direct(frame, order, list_type);
     }
 }
