@@ -1,7 +1,7 @@
 //! The allocator and its parts.
 
 use crate::{
-    frame::Frame,
+    frame::Allocated,
     geometry::{Geometry, Tables},
     pcp::{CpuSlot, Pcp, PcpSlot},
     platform::{PcpLock, Platform},
@@ -126,27 +126,36 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         })
     }
 
-    /// Record that a block goes to a caller.
+    /// Record that a busy block goes to a caller.
     #[inline]
-    pub(crate) fn hand_out(&self, frame: u32, order: u8, movable: bool) {
+    pub(crate) fn hand_out(&self, frame: u32, block: Allocated) {
+        let record = &self.storage.links[frame as usize];
         debug_assert!(
-            !self.tables().frame(frame).is_allocated() && !self.tables().frame(frame).is_free(),
-            "frame {} is handed out while {:?}",
+            self.storage.frames[frame as usize].get().is_busy_of(block.order),
+            "frame {} is handed out at order {}, but it is {:?}",
             self.geometry.pfn(frame),
-            self.tables().frame(frame)
+            block.order,
+            self.storage.frames[frame as usize].get()
         );
-        self.tables().set_frame(frame, Frame::allocated(order, movable));
+        debug_assert!(
+            record.allocated(frame).is_none(),
+            "frame {} is handed out while it is allocated",
+            self.geometry.pfn(frame)
+        );
+        record.set_allocated(frame, block);
     }
 
     /// Check that a block given back is one that was handed out with that order.
     #[inline]
     pub(crate) fn check_free(&self, frame: u32, order: u8) -> bool {
-        let state = self.tables().frame(frame);
-        let fits = state.is_allocated() && state.order() == order;
+        let allocated = self.storage.links[frame as usize].allocated(frame);
+        let fits = allocated.is_some_and(|block| block.order == order);
         debug_assert!(
             fits,
-            "free of frame {} at order {order}, but it is {state:?}: a double free or a wrong order",
-            self.geometry.pfn(frame)
+            "free of frame {} at order {order}, but it is {allocated:?}, {:?}: freed twice, or \
+             with another order than it was allocated with",
+            self.geometry.pfn(frame),
+            self.storage.frames[frame as usize].get()
         );
         fits
     }

@@ -1,12 +1,15 @@
-//! What is known of each frame: one dense state byte, and links apart from it.
+//! What is known of each frame: one dense state byte, and a record of links.
 //!
 //! A merge asks "is my buddy free, and of which order?" for frames that are usually busy. The
-//! answer lies in the byte alone: 64 neighbours share a cache line, and the links of busy frames
-//! stay cold. Both are relaxed atomics (plain moves on common machines) under the owner rule: a
-//! frame's record is written by whoever owns the frame (the zone lock for free blocks, the lock of
-//! the per-CPU lists for cached ones, the caller for allocated ones), and each change of owner
-//! passes through a lock. Reads by others are hints; only "free in this zone" is decided on, and
-//! that is stable under the zone lock.
+//! answer lies in the byte alone: 64 neighbours share a cache line, and the records of busy frames
+//! stay cold. The byte changes only under the zone lock. Whether a busy block is allocated or on a
+//! per-CPU list is told by its links: an allocated frame is linked to itself. So the fast paths
+//! touch one record and never write to the dense lines that other CPUs' frames share.
+//!
+//! Both are relaxed atomics (plain moves on common machines) under the owner rule: a frame's record
+//! is written by whoever owns the frame (the zone lock for free blocks, the lock of the per-CPU
+//! lists for cached ones, the caller for allocated ones), and each change of owner passes through a
+//! lock. What others read of busy blocks are hints.
 
 use core::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 use mmspec_model::vocab::MigrateType;
@@ -20,24 +23,17 @@ impl Frame {
     pub(crate) const TAIL: Self = Self(0);
     /// A hole, a reserved frame, or outside all zones.
     pub(crate) const ABSENT: Self = Self(1 << 4);
-    const ALLOCATED: u8 = 2;
-    const MOVABLE: u8 = 3;
-    /// Plus the migratetype: on a per-CPU list.
-    const CACHED: u8 = 4;
+    /// Plus a migratetype: allocated or on a per-CPU list.
+    const BUSY: u8 = 4;
     /// Plus the migratetype of its list: free.
     const FREE: u8 = 10;
 
-    /// The head of a block in use.
+    /// The head of a block that is allocated or on a per-CPU list. `migratetype` is that of the
+    /// free list it came from, or of its pageblock when it was last freed (page_alloc.md §1.8, up
+    /// to 6.9; later rules do not look at it).
     #[inline]
-    pub(crate) const fn allocated(order: u8, movable: bool) -> Self {
-        Self((Self::ALLOCATED + movable as u8) << 4 | order)
-    }
-
-    /// The head of a block on a per-CPU list; `migratetype` is that of the free list it came from
-    /// or of its pageblock when it was freed (page_alloc.md §1.8, up to 6.9).
-    #[inline]
-    pub(crate) const fn cached(order: u8, migratetype: MigrateType) -> Self {
-        Self((Self::CACHED + migratetype as u8) << 4 | order)
+    pub(crate) const fn busy(order: u8, migratetype: MigrateType) -> Self {
+        Self((Self::BUSY + migratetype as u8) << 4 | order)
     }
 
     /// The head of a block on the free list of `migratetype`.
@@ -68,28 +64,27 @@ impl Frame {
         self.is_free() && self.order() == order
     }
 
-    /// Whether this is the head of an allocated block.
-    #[inline]
-    pub(crate) const fn is_allocated(self) -> bool {
-        self.kind() == Self::ALLOCATED || self.kind() == Self::MOVABLE
+    /// Whether this is the head of a block that is allocated or on a per-CPU list.
+    pub(crate) const fn is_busy(self) -> bool {
+        self.kind() >= Self::BUSY && !self.is_free()
     }
 
-    /// Whether this is the head of a block allocated as movable.
-    pub(crate) const fn is_movable(self) -> bool {
-        self.kind() == Self::MOVABLE
+    /// Whether this is the head of such a block of exactly `order`.
+    pub(crate) const fn is_busy_of(self, order: u8) -> bool {
+        self.is_busy() && self.order() == order
     }
 
     /// Whether this is the head of any block.
     pub(crate) const fn is_head(self) -> bool {
-        self.kind() >= Self::ALLOCATED
+        self.kind() >= Self::BUSY
     }
 
-    /// The type of a free block's list, or the one remembered by a cached block.
+    /// The type of a free block's list, or the one that a busy block remembers.
     #[inline]
     pub(crate) fn migratetype(self) -> MigrateType {
         let kind = self.kind();
-        let base = if kind >= Self::FREE { Self::FREE } else { Self::CACHED };
-        debug_assert!(kind >= Self::CACHED, "{self:?} has no migratetype");
+        let base = if kind >= Self::FREE { Self::FREE } else { Self::BUSY };
+        debug_assert!(kind >= Self::BUSY, "{self:?} has no migratetype");
         MigrateType::ALL[usize::from(kind.saturating_sub(base))]
     }
 }
@@ -100,10 +95,8 @@ impl core::fmt::Debug for Frame {
         match self.kind() {
             0 => f.write_str("inside a block"),
             1 => f.write_str("not managed"),
-            Self::ALLOCATED => write!(f, "allocated, order {order}"),
-            Self::MOVABLE => write!(f, "allocated as movable, order {order}"),
             Self::FREE.. => write!(f, "free ({}), order {order}", self.migratetype()),
-            _ => write!(f, "on a per-CPU list ({}), order {order}", self.migratetype()),
+            _ => write!(f, "busy ({}), order {order}", self.migratetype()),
         }
     }
 }
@@ -125,14 +118,46 @@ impl FrameState {
     }
 }
 
-/// The list links of one frame, as the embedder's storage holds them: indices of its neighbours.
+/// The record of one frame, as the embedder's storage holds it: its neighbours on a list, or, if it
+/// heads an allocated block, itself as `next` and what was asked for as `prev`.
 #[derive(Debug, Default)]
+#[repr(align(8))]
 pub struct Links {
     next: AtomicU32,
     prev: AtomicU32,
 }
 
+/// What an allocated block was asked for as.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Allocated {
+    pub(crate) order: u8,
+    pub(crate) movable: bool,
+}
+
 impl Links {
+    /// On no list and not allocated.
+    #[inline]
+    pub(crate) fn clear(&self) {
+        self.set_next(u32::MAX);
+    }
+
+    /// Record that the block headed by `frame`, whose record this is, is handed out.
+    #[inline]
+    pub(crate) fn set_allocated(&self, frame: u32, block: Allocated) {
+        self.set_next(frame);
+        self.set_prev(u32::from(block.order) << 1 | u32::from(block.movable));
+    }
+
+    /// The block that `frame`, whose record this is, heads, if it is an allocated one.
+    #[inline]
+    pub(crate) fn allocated(&self, frame: u32) -> Option<Allocated> {
+        if self.next() != frame {
+            return None;
+        }
+        let prev = self.prev();
+        Some(Allocated { order: (prev >> 1) as u8, movable: prev & 1 != 0 })
+    }
+
     #[inline]
     pub(crate) fn next(&self) -> u32 {
         self.next.load(Relaxed)
@@ -206,20 +231,26 @@ mod tests {
             for migratetype in MigrateType::ALL {
                 let free = Frame::free(order, migratetype);
                 assert!(free.is_free_of(order) && !free.is_free_of(order + 1));
-                assert!(!free.is_allocated() && free.is_head());
-                assert_eq!(free.migratetype(), migratetype);
-                let cached = Frame::cached(order, migratetype);
-                assert!(!cached.is_free() && !cached.is_allocated() && cached.is_head());
-                assert_eq!((cached.order(), cached.migratetype()), (order, migratetype));
-            }
-            for movable in [false, true] {
-                let used = Frame::allocated(order, movable);
-                assert!(used.is_allocated() && !used.is_free());
-                assert_eq!((used.order(), used.is_movable()), (order, movable));
+                assert!(!free.is_busy() && free.is_head());
+                assert_eq!((free.order(), free.migratetype()), (order, migratetype));
+                let busy = Frame::busy(order, migratetype);
+                assert!(!busy.is_free() && busy.is_busy() && busy.is_head());
+                assert_eq!((busy.order(), busy.migratetype()), (order, migratetype));
             }
         }
         for frame in [Frame::TAIL, Frame::ABSENT] {
-            assert!(!frame.is_head() && !frame.is_free() && !frame.is_allocated());
+            assert!(!frame.is_head() && !frame.is_free() && !frame.is_busy());
+        }
+    }
+
+    #[test]
+    fn an_allocated_frame_is_linked_to_itself() {
+        let record = Links::default();
+        for (order, movable) in [(0, false), (0, true), (10, true), (9, false)] {
+            record.set_allocated(7, Allocated { order, movable });
+            assert_eq!(record.allocated(7), Some(Allocated { order, movable }));
+            record.clear();
+            assert_eq!(record.allocated(7), None);
         }
     }
 }

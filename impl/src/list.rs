@@ -1,7 +1,8 @@
 //! Intrusive doubly linked lists of frames, linked by index.
 //!
-//! The outer links of the two end frames are undefined: taking the head does not write to the
-//! frame behind it, whose record may be cold.
+//! The outer links of the two end frames are stale: taking the head does not write to the frame
+//! behind it, whose record may be cold. But no frame on a list is linked to itself, which is how
+//! allocated frames are told.
 
 use crate::frame::Links;
 
@@ -32,6 +33,7 @@ impl List {
     #[inline]
     pub(crate) fn push_head(&mut self, links: &[Links], frame: u32) {
         if self.is_empty() {
+            links[frame as usize].clear();
             self.tail = frame;
         } else {
             links[frame as usize].set_next(self.head);
@@ -42,6 +44,7 @@ impl List {
 
     #[inline]
     pub(crate) fn push_tail(&mut self, links: &[Links], frame: u32) {
+        links[frame as usize].clear();
         if self.is_empty() {
             self.head = frame;
         } else {

@@ -4,7 +4,7 @@
 use crate::{
     allocator::{Config, MAX_ZONES, PageAllocator, Parts},
     error::SetupError,
-    frame::Frame,
+    frame::{Frame, Links},
     geometry::{Geometry, Tables},
     platform::{PcpLock, Platform},
     storage::{Backing, Storage, StorageSize},
@@ -38,6 +38,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
             blocks: &storage.blocks[..size.blocks],
         };
         tables.blocks.iter().for_each(|block| block.set(MigrateType::Movable));
+        tables.links.iter().for_each(Links::clear);
         mark_frames(&machine, tables);
         let zones: [Zone<P>; MAX_ZONES] = core::array::from_fn(|at| {
             let info = machine.zones.get(at).map(|span| zone_info(&machine, tables, span));

@@ -3,6 +3,7 @@
 
 use crate::{
     allocator::PageAllocator,
+    frame::Allocated,
     pcp::Want,
     platform::{Platform, Word},
     storage::Backing,
@@ -142,7 +143,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     fn rmqueue_direct(&self, cpu: CpuId, at: usize, want: &Want) -> Option<u32> {
         let mut locked = self.zones()[at].lock(self.tables(), &self.slot(cpu, at).diff);
         let frame = locked.buddy().rmqueue_direct(want.order, want.migratetype, want.flags)?;
-        self.hand_out(frame, want.order, want.movable);
+        self.hand_out(frame, Allocated { order: want.order, movable: want.movable });
         Some(frame)
     }
 

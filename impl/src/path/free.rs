@@ -47,13 +47,16 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// # Panics
     /// If the machine has no such CPU.
     pub fn free_batch(&self, cpu: CpuId, pages: &[(Pfn, Order)]) {
-        let mut held: Option<(usize, PcpGuard<'_, P>)> = None;
-        for &(pfn, order) in pages {
-            let Some(freed) = self.accept(pfn, order) else { continue };
-            if !self.geometry.is_pcp_order(freed.order) {
+        let on_lists = |order: Order| self.geometry.is_pcp_order(order.get());
+        // Blocks that no per-CPU list holds go first, as the kernel sorts them out beforehand.
+        for &(pfn, order) in pages.iter().filter(|(_, order)| !on_lists(*order)) {
+            if let Some(freed) = self.accept(pfn, order) {
                 self.free_past(cpu, freed, None);
-                continue;
             }
+        }
+        let mut held: Option<(usize, PcpGuard<'_, P>)> = None;
+        for &(pfn, order) in pages.iter().filter(|(_, order)| on_lists(*order)) {
+            let Some(freed) = self.accept(pfn, order) else { continue };
             let block_type = self.tables().block_type(freed.frame);
             let Some(list_type) = list_type(block_type) else {
                 held = None;
@@ -94,10 +97,11 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         list_type: MigrateType,
     ) {
         let Freed { frame, order, zone } = freed;
-        let tables = self.tables();
-        tables.set_frame(frame, Frame::cached(order, block_type));
+        if !self.geometry.accounts_moves {
+            self.remember_type(frame, order, block_type);
+        }
         let list = self.geometry.pcp_list(order, list_type);
-        pcp.lists[list].push_head(tables.links, frame);
+        pcp.lists[list].push_head(&self.storage.links, frame);
         let rules = FreeRules {
             auto_tuning: self.geometry.auto_tuning,
             half_min: self.geometry.rules.free_high_half_min,
@@ -105,6 +109,14 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         let flags = self.zones()[zone].flags();
         if let Some(excess) = pcp.freed(order, flags, rules) {
             self.flush(cpu, zone, pcp, excess, list);
+        }
+    }
+
+    /// Up to 6.9 a block is drained to the type that its pageblock had when it was freed.
+    fn remember_type(&self, frame: u32, order: u8, block_type: MigrateType) {
+        let state = Frame::busy(order, block_type);
+        if self.tables().frame(frame) != state {
+            self.tables().set_frame(frame, state);
         }
     }
 
@@ -143,14 +155,14 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     fn free_past(&self, cpu: CpuId, freed: Freed, list_type: Option<MigrateType>) {
         let Freed { frame, order, zone } = freed;
         let mut locked = self.zones()[zone].lock(self.tables(), &self.slot(cpu, zone).diff);
-        let buddy = locked.buddy();
-        self.tables().set_frame(frame, Frame::TAIL);
+        let mut buddy = locked.buddy();
+        buddy.tables.links[frame as usize].clear();
+        buddy.tables.set_frame(frame, Frame::TAIL);
         let counted = self.geometry.rules.direct_free_counted || !self.geometry.is_pcp_order(order);
         if counted {
             buddy.z.pgfree += 1 << order;
         }
         let list_type = list_type.filter(|_| buddy.z.nr_isolate == 0);
-        let mut buddy = buddy;
         buddy.free_direct(frame, order, list_type);
     }
 }

@@ -4,7 +4,7 @@ use super::Pcp;
 use crate::vmstat::StatDiff;
 use crate::{
     allocator::PageAllocator,
-    frame::Frame,
+    frame::{Allocated, Frame},
     platform::Platform,
     storage::Backing,
     zone::{Mode, Zone},
@@ -40,7 +40,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         pcp.count -= pages;
         pcp.allocs += 1;
         pcp.pgalloc += pages as u64;
-        self.hand_out(frame, want.order, want.movable);
+        self.hand_out(frame, Allocated { order: want.order, movable: want.movable });
         Some(frame)
     }
 
@@ -54,7 +54,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         while fetched < blocks {
             let found = buddy.rmqueue(want.order, want.migratetype, want.flags, &mut mode);
             let Some((frame, from)) = found else { break };
-            buddy.tables.set_frame(frame, Frame::cached(want.order, from));
+            buddy.tables.set_frame(frame, Frame::busy(want.order, from));
             pcp.lists[list].push_tail(buddy.tables.links, frame);
             if !self.geometry.accounts_moves && from == MigrateType::Cma {
                 buddy.account_cma(-(1 << want.order));

@@ -82,7 +82,9 @@ impl Buddy<'_> {
             // Only the first block can have its head before the range.
             let Some((head, state)) = self.block_around(frame) else { return false };
             let end = (head + (1 << state.order())).min(range.end);
-            if state.is_allocated() && !(frame..end).all(|at| movable(self.geometry.pfn(at))) {
+            let allocated =
+                state.is_busy() && self.tables.links[head as usize].allocated(head).is_some();
+            if allocated && !(frame..end).all(|at| movable(self.geometry.pfn(at))) {
                 return false;
             }
             frame = end;

@@ -48,12 +48,17 @@ impl Buddy<'_> {
             let pages = 1 << state.order();
             if state.is_free() {
                 contents.free += pages;
-            } else if state.is_movable() {
+            } else if self.is_movable(frame) {
                 contents.movable += pages.min(range.end - frame);
             }
             frame += pages;
         }
         contents
+    }
+
+    /// Whether a busy block is allocated and was asked for as movable.
+    fn is_movable(&self, frame: u32) -> bool {
+        self.tables.links[frame as usize].allocated(frame).is_some_and(|block| block.movable)
     }
 
     /// Move one free block to the tail of the list of its order and the type `to`; `from` is the

@@ -1,6 +1,7 @@
 //! Taking one block with a locked zone (page_alloc.md §1.9).
 
 use super::Buddy;
+use crate::frame::Frame;
 use mmspec_model::vocab::{AllocFlags, Fallback, HighatomicAccess, MigrateType};
 
 /// Where the last block of a refill was found; the next search starts there (6.15 and later).
@@ -116,6 +117,7 @@ impl Buddy<'_> {
             }
         }
         let (frame, list) = taken?;
+        self.tables.set_frame(frame, Frame::busy(order, list));
         if !self.geometry.accounts_moves {
             self.account(-(1 << order), list);
         }

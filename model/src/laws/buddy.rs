@@ -88,18 +88,22 @@ fn list_type(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
     {
         return Ok(());
     }
-    let pageblock = linux.setting.machine.pageblock_order;
+    let machine = &linux.setting.machine;
+    let pageblock = machine.pageblock_order;
+    // Rules that do not retype all pageblocks of a merged block (page_alloc.md §1.3 e) leave types
+    // behind that show when it is split again, unless a buddy never has more than one pageblock.
+    let kept = match rules.merge_retype {
+        MergeRetype::Never => machine.max_order <= pageblock,
+        MergeRetype::FirstBlock => machine.max_order.get() <= pageblock.get() + 1,
+        MergeRetype::AllBlocks => true,
+    };
+    // Blocks of per-CPU lists go back under their first pageblock's type.
+    if !kept || !rules.split_large_frees || pageblock < Order::COSTLY {
+        return Ok(());
+    }
     for free in &lists.free {
-        // Rules that do not retype all pageblocks of a merged block leave the inner ones behind
-        // (page_alloc.md §1.3 e); its first pageblock is right unless nothing is retyped.
-        let covered = match rules.merge_retype {
-            MergeRetype::Never if free.order > pageblock => continue,
-            MergeRetype::FirstBlock => pageblock.pages(),
-            MergeRetype::AllBlocks if rules.split_large_frees => free.order.pages(),
-            _ => pageblock.pages(),
-        };
         let mut at = 0;
-        while at < covered.min(free.order.pages().max(1)) {
+        while at < free.order.pages() {
             let stored = lists.type_at(free.pfn.add(at), pageblock);
             equal(
                 count,

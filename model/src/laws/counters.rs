@@ -262,16 +262,18 @@ fn diffs_add_up(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
 fn diff_threshold(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
     let Some(linux) = seen.linux else { return Ok(()) };
     for (z, zone) in zones(&linux) {
+        // A CPU that goes lowers the threshold after its pages were accounted.
+        let threshold = zone.stat_threshold.max(linux.before.zones[z].stat_threshold);
         let pairs = linux.before.pcps_of(z).iter().zip(linux.now.pcps_of(z));
         for (cpu, (before, now)) in pairs.enumerate() {
             for (before, now) in
                 [(before.vm_stat_diff, now.vm_stat_diff), (before.vm_cma_diff, now.vm_cma_diff)]
             {
                 // Thresholds may fall under a diff when CPUs go; the diff then waits.
-                holds(count, now == before || now.unsigned_abs() <= zone.stat_threshold, || {
+                holds(count, now == before || now.unsigned_abs() <= threshold, || {
                     format!(
                         "a diff of CPU {cpu} in zone {z} went from {before} to {now}, threshold {}",
-                        zone.stat_threshold
+                        threshold
                     )
                 })?;
             }

@@ -218,7 +218,10 @@ fn refill_bounded(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken>
     let scale = linux.tunables.pcp_batch_scale_max;
     for z in 0..linux.now.zones.len() {
         let (before, now) = (linux.before.pcp(cpu, z), linux.now.pcp(cpu, z));
-        let factor = if calls > 1 { before.alloc_factor.max(scale) } else { before.alloc_factor };
+        // A zone may be tried twice: a first pass that keeps types apart grows the factor and may
+        // obtain nothing.
+        let tries = if calls > 1 { scale } else { before.alloc_factor + 1 };
+        let factor = before.alloc_factor.max(tries.min(scale));
         let most = (before.batch << factor).max(2 * order.pages());
         let moved = now.count.saturating_sub(before.count);
         holds(count, moved <= most, || {

@@ -92,8 +92,12 @@ pub fn decides_fast(zone: &ZoneState, probe: &Probe, rules: &Rules) -> bool {
         return true;
     }
     // A boosted MIN is forgiven to single pages for callers of the high-priority reserve (§3.5).
+    let urgent = match rules.reserve_flags {
+        ReserveFlags::MinReserve => probe.flags.contains(AllocFlags::MIN_RESERVE),
+        ReserveFlags::Harder => probe.gfp.contains(Gfp::HIGH),
+    };
     let forgiven = probe.order == Order::ZERO
-        && probe.flags.contains(AllocFlags::MIN_RESERVE)
+        && urgent
         && zone.boost > 0
         && probe.mark == Mark::Min;
     forgiven && against(zone, probe, zone.marks[Mark::Min.index()], rules)
@@ -226,16 +230,23 @@ fn boost_bounded(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> 
     Ok(())
 }
 
-/// The questions of this observation: those asked now and that of a check step.
+/// The questions of this observation: those asked now and that of a check step. HIGHATOMIC does
+/// not exist under the rules of HARDER, so what it does there is nobody's promise.
 fn decisions<'a>(
     seen: &Observation<'a>,
     linux: &LinuxView<'a>,
 ) -> impl Iterator<Item = Decision> + use<'a> {
+    let harder = linux.setting.rules.reserve_flags == ReserveFlags::Harder;
     let of_step = match seen.step {
         Step::Check(decision) => Some(decision),
         _ => None,
     };
-    linux.asked_now.iter().copied().chain(of_step)
+    linux
+        .asked_now
+        .iter()
+        .copied()
+        .chain(of_step)
+        .filter(move |asked| !(harder && asked.probe.flags.contains(AllocFlags::HIGHATOMIC)))
 }
 
 fn full(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {

@@ -1,5 +1,6 @@
 //! Generated scripts, one after another.
 
+use super::domain::unspecified;
 use super::lockstep::{Options, Stats, lockstep};
 use crate::drive::catch;
 use crate::engine::{Config, EngineReport, Failure, Finding};
@@ -70,6 +71,10 @@ pub fn run<R: LinuxPolicy, S: LinuxPolicy>(
     while clock.goes_on(report.cases, report.operations) {
         let case = report.cases;
         let script = generate::script(&mut Rng::for_case(config.seed, case), &config.limits);
+        if unspecified(&script).is_some() {
+            report.cases += 1;
+            continue;
+        }
         let marks = case.is_multiple_of(WATCHED).then_some(&mut report.marks);
         report.cases += 1;
         match check_script(&script, &boot_expected, &boot_got, marks) {

@@ -184,13 +184,12 @@ pub fn rules(rng: &mut Rng) -> Rules {
 pub fn tunables(rng: &mut Rng, machine: &Machine) -> Tunables {
     let defaults = Tunables::default();
     let frames: u64 = machine.zones.iter().map(|zone| zone.span.len()).sum();
-    // Below the formula's value the kernel overrides the user, so small marks start there.
-    let formula = (16 * 4 * frames).isqrt() as u32;
-    let min_free_kbytes = match rng.weighted(&[3, 4, 2, 1]) {
+    // A mark is a share of the memory, from nothing to more than there is.
+    let min_free_kbytes = match rng.weighted(&[3, 5, 2, 1]) {
         0 => None,
-        1 => Some(formula + rng.below(8) as u32),
-        2 => Some(formula + rng.below(frames) as u32),
-        _ => Some(rng.below(4 * frames) as u32),
+        1 => Some(4 * rng.below(frames / 8 + 2) as u32),
+        2 => Some(4 * rng.below(frames / 2 + 2) as u32),
+        _ => Some(rng.below(8 * frames) as u32),
     };
     Tunables {
         min_free_kbytes,

@@ -14,17 +14,28 @@ pub use machine::{machine, rules, tunables};
 pub use rng::Rng;
 
 use crate::script::Script;
+use mmspec_model::vocab::{Machine, Rules};
 
 /// How large scripts get.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Most operations.
     pub ops: usize,
+    /// The rules of every script; `None` draws them.
+    pub rules: Option<Rules>,
+}
+
+impl Limits {
+    /// So many operations, rules drawn.
+    #[must_use]
+    pub const fn ops(ops: usize) -> Self {
+        Self { ops, rules: None }
+    }
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { ops: 300 }
+        Self { ops: 300, rules: None }
     }
 }
 
@@ -37,8 +48,9 @@ pub fn script(rng: &mut Rng, limits: &Limits) -> Script {
 
 /// A script for a given machine.
 #[must_use]
-pub fn script_on(rng: &mut Rng, machine: mmspec_model::vocab::Machine, limits: &Limits) -> Script {
-    let rules = rules(rng);
+pub fn script_on(rng: &mut Rng, machine: Machine, limits: &Limits) -> Script {
+    let drawn = rules(rng);
+    let rules = limits.rules.unwrap_or(drawn);
     let tunables = tunables(rng, &machine);
     let ops = ops::ops(rng, &machine, limits);
     Script { machine, rules, tunables, ops }

@@ -27,7 +27,11 @@ struct Builder<'a> {
 
 /// The operations of one script.
 pub(super) fn ops(rng: &mut Rng, machine: &Machine, limits: &Limits) -> Vec<Op> {
-    let profile = Profile::draw(rng, machine);
+    let mut profile = Profile::draw(rng, machine);
+    if machine.pageblock_order < Order::COSTLY {
+        // See `differential::unspecified`.
+        profile.forbid(Aux::Isolate);
+    }
     let most = match rng.weighted(&[2, 3, 4]) {
         0 => rng.between(1, 12) as usize,
         1 => limits.ops / 4,

@@ -139,6 +139,15 @@ impl Profile {
         }
     }
 
+    /// Never this one.
+    pub(super) fn forbid(&mut self, kind: Aux) {
+        for (weight, known) in self.aux.iter_mut().zip(AUX) {
+            if known == kind {
+                *weight = 0;
+            }
+        }
+    }
+
     pub(super) fn gfp(&self, rng: &mut Rng) -> Gfp {
         GFPS[rng.weighted(&self.gfps)]
     }

@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn candidates_are_valid_and_smaller_or_plainer() {
         for seed in 0..60 {
-            let script = generate::script(&mut Rng::new(seed), &Limits { ops: 60 });
+            let script = generate::script(&mut Rng::new(seed), &Limits::ops(60));
             for candidate in candidates(&script) {
                 assert_eq!(candidate.validate(), Ok(()), "seed {seed}");
                 assert_ne!(candidate, script, "seed {seed}");
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn shrinking_ends() {
         for seed in 0..40 {
-            let script = generate::script(&mut Rng::new(seed), &Limits { ops: 80 });
+            let script = generate::script(&mut Rng::new(seed), &Limits::ops(80));
             let mut shrinker = Shrinker::new(script);
             let mut steps = 0;
             // The worst verdict for termination: everything keeps failing.
