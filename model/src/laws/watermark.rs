@@ -96,10 +96,8 @@ pub fn decides_fast(zone: &ZoneState, probe: &Probe, rules: &Rules) -> bool {
         ReserveFlags::MinReserve => probe.flags.contains(AllocFlags::MIN_RESERVE),
         ReserveFlags::Harder => probe.gfp.contains(Gfp::HIGH),
     };
-    let forgiven = probe.order == Order::ZERO
-        && urgent
-        && zone.boost > 0
-        && probe.mark == Mark::Min;
+    let forgiven =
+        probe.order == Order::ZERO && urgent && zone.boost > 0 && probe.mark == Mark::Min;
     forgiven && against(zone, probe, zone.marks[Mark::Min.index()], rules)
 }
 
