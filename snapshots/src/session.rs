@@ -48,6 +48,11 @@ impl<T: LinuxPolicy> Session<T> {
         &self.allocator
     }
 
+    /// The allocator, to be asked for what needs `&mut`.
+    pub const fn allocator_mut(&mut self) -> &mut T {
+        &mut self.allocator
+    }
+
     /// The blocks that are handed out, by handle.
     pub fn used(&self) -> Vec<UsedBlock> {
         let of = |handle| self.types.get(&handle).copied().unwrap_or(MigrateType::Unmovable);
