@@ -5,13 +5,11 @@
 //! scripts of any folders named after FOLDER (regressions), and from the generator.
 
 use mmspec_model::contract::Request;
-use mmspec_model::reference::Reference;
 use mmspec_model::vocab::{CpuId, Gfp, Machine, Order, PfnRange, Rules};
 use mmspec_proptests::engine::Folder;
 use mmspec_proptests::generate::{self, Limits, Rng};
 use mmspec_proptests::script::{Handle, Op, Script};
-use mmspec_proptests::trace::Line;
-use mmspec_snapshots::{SCENARIOS, Session};
+use mmspec_snapshots::{SCENARIOS, record};
 use std::error::Error;
 use std::fs;
 use std::path::Path;
@@ -82,19 +80,5 @@ fn trace(rules: Rules) -> Result<String, Box<dyn Error>> {
     }
     ops.push(Op::DrainAll { by: CpuId(0), zone: None });
     let script = Script { machine, rules, tunables: Default::default(), ops };
-    let mut booted = Reference::new(&script.machine, rules, script.tunables)?;
-    booted.start_trace();
-    let mut session = Session::new(&script, booted);
-    let mut text = String::from("# tracer: nop\n#\n");
-    let mut time_us = 1_000_000;
-    for op in &script.ops {
-        session.step(op);
-        for event in session.allocator_mut().take_trace() {
-            time_us += 10;
-            let cpu = op.cpu().unwrap_or_default().0;
-            text += &Line { cpu, pid: 1, time_us, event }.to_string();
-            text.push('\n');
-        }
-    }
-    Ok(text)
+    Ok(record(&script)?.trace)
 }
