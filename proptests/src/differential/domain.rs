@@ -1,7 +1,7 @@
 //! What the specification leaves open: two right allocators may differ there.
 
 use crate::script::{Op, Script};
-use mmspec_model::vocab::Order;
+use mmspec_model::vocab::{AllocFlags, Order, ReserveFlags};
 
 /// Why a script lies outside of what the specification decides to the frame, if it does.
 #[must_use]
@@ -13,5 +13,22 @@ pub fn unspecified(script: &Script) -> Option<&'static str> {
         // the kernel's promise: its pageblocks are never that small.
         return Some("isolation with pageblocks smaller than the blocks of per-CPU lists");
     }
+    if script.rules.reserve_flags == ReserveFlags::Harder && script.ops.iter().any(names_new_flags)
+    {
+        return Some("reserve flags of 6.3 and later under the rules before them");
+    }
     None
+}
+
+/// HIGHATOMIC and MIN_RESERVE came with 6.3; how they map to HARDER, HIGH and `__GFP_ATOMIC` of the
+/// kernels before is not said.
+fn names_new_flags(op: &Op) -> bool {
+    let new = AllocFlags::HIGHATOMIC | AllocFlags::MIN_RESERVE;
+    match op {
+        Op::Alloc { request, .. } => {
+            request.attempt.is_some_and(|(_, flags)| flags.intersects(new))
+        }
+        Op::Check { flags, .. } => flags.intersects(new),
+        _ => false,
+    }
 }
