@@ -17,6 +17,35 @@ fn main() {
         show(&script, &mut reference(&script), &mut owned(&script));
         return;
     }
+    if std::env::args().nth(1).unwrap() == "canaries" {
+        let config = Config::new(seed, Budget::cases(1));
+        let t = std::time::Instant::now();
+        let mut r = EngineReport::new("d");
+        canaries::of_differential(&config, &mut r, owned);
+        println!(
+            "diff missed {:?} found {} {:?}",
+            r.canaries_missed,
+            r.canaries_found.len(),
+            t.elapsed()
+        );
+        let mut r = EngineReport::new("d");
+        canaries::of_laws(&config, &mut r, owned);
+        println!(
+            "laws missed {:?} found {} {:?}",
+            r.canaries_missed,
+            r.canaries_found.len(),
+            t.elapsed()
+        );
+        let mut r = EngineReport::new("d");
+        canaries::of_schedules(&config, &mut r);
+        println!(
+            "schedules missed {:?} found {:?} {:?}",
+            r.canaries_missed,
+            r.canaries_found,
+            t.elapsed()
+        );
+        return;
+    }
     let mut config = Config::new(seed, Budget::time(std::time::Duration::from_secs(secs)));
     config.failures = 1;
     if let Ok(r) = std::env::var("RULES") {
@@ -26,13 +55,24 @@ fn main() {
         "diff" => differential::run(&config, reference, owned),
         "laws" => lawful::run(&config, Default::default(), reference),
         "lawsimpl" => lawful::run(&config, Default::default(), owned),
+        "fine" => {
+            schedules::run(&config, |s: &script::Script| -> OwnedAllocator<schedules::Fine> {
+                OwnedAllocator::new(s.machine.as_ref(), s.rules, s.tunables).unwrap()
+            })
+        }
+        "coarse" => {
+            schedules::run(&config, |s: &script::Script| -> OwnedAllocator<schedules::Coarse> {
+                OwnedAllocator::new(s.machine.as_ref(), s.rules, s.tunables).unwrap()
+            })
+        }
         _ => panic!(),
     };
     for failure in &report.failures {
         println!("{}", failure.to_text("x"));
     }
     println!(
-        "cases {} ops {} sec {} = {}/s",
+        "schedules {:?} cases {} ops {} sec {} = {}/s",
+        report.schedules,
         report.cases,
         report.operations,
         report.seconds,

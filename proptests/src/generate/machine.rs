@@ -162,10 +162,9 @@ fn cma(rng: &mut Rng, machine: &mut Machine) {
 
 /// Switches that can be set alone: those that name an era of list keeping (fallback, types,
 /// merging, flags) come as a set.
-const ALONE: [&str; 11] = [
+const ALONE: [&str; 10] = [
     "pcp_tuning",
     "thp_lists",
-    "highatomic_limit",
     "highatomic_access",
     "highatomic_free_only",
     "free_high_half_min",
