@@ -140,8 +140,26 @@ impl<P: Platform> Zone<P> {
         self.is_ok(rules, check, self.mark(check.mark) + check.extra, self.cached_free())
     }
 
-    /// The fast check (`zone_watermark_fast`).
     #[inline]
+    pub(crate) fn is_below_high(&self) -> bool {
+        self.flags().contains(ZoneFlags::BELOW_HIGH)
+    }
+
+    /// The first part of the fast check for a single page: what it passes, the whole check passes.
+    #[inline]
+    pub(crate) fn has_room(
+        &self,
+        rules: &Rules,
+        mark: Mark,
+        highest: ZoneKind,
+        flags: AllocFlags,
+    ) -> bool {
+        let free = self.counters.free.load() as i64;
+        let limit = self.mark(mark) + self.rare.lowmem_reserve[highest.index()].load();
+        free - self.unusable(rules, 0, flags) > limit as i64
+    }
+
+    /// The fast check (`zone_watermark_fast`).
     pub(crate) fn watermark_fast(&self, rules: &Rules, check: &Check, gfp: Gfp) -> bool {
         let free = self.cached_free();
         let mark = self.mark(check.mark) + check.extra;
