@@ -152,18 +152,19 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         record.set_allocated(frame, block);
     }
 
-    /// Check that a block given back is one that was handed out with that order.
+    /// Check, in debug builds, that a block given back is one that was handed out with that order.
+    /// A release build does not even read the record: it is often cold, and only has to be written.
     #[inline]
-    pub(crate) fn check_free(&self, frame: u32, order: u8) -> bool {
-        let allocated = self.storage.links[frame as usize].allocated(frame);
-        let fits = allocated.is_some_and(|block| block.order == order);
-        debug_assert!(
-            fits,
-            "free of frame {} at order {order}, but it is {allocated:?}, {:?}: freed twice, or \
-             with another order than it was allocated with",
-            self.geometry.pfn(frame),
-            self.storage.frames[frame as usize].get()
-        );
-        fits
+    pub(crate) fn check_free(&self, frame: u32, order: u8) {
+        if cfg!(debug_assertions) {
+            let allocated = self.storage.links[frame as usize].allocated(frame);
+            assert!(
+                allocated.is_some_and(|block| block.order == order),
+                "free of frame {} at order {order}, but it is {allocated:?}, {:?}: freed twice, \
+                 or with another order than it was allocated with",
+                self.geometry.pfn(frame),
+                self.storage.frames[frame as usize].get()
+            );
+        }
     }
 }

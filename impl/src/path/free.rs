@@ -19,8 +19,8 @@ struct Freed {
 }
 
 impl<P: Platform, B: Backing> PageAllocator<P, B> {
-    /// Free a block on `cpu`, with the order that it was allocated with. A block that is not
-    /// allocated with that order is left alone (a debug build panics).
+    /// Free a block on `cpu`, with the order that it was allocated with. Debug builds check that it
+    /// is so; a release build trusts the caller as far as the frame lies in a zone.
     ///
     /// # Panics
     /// If the machine has no such CPU.
@@ -90,7 +90,8 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         debug_assert!(zone.is_some(), "free of frame {pfn}, which no zone spans");
         let zone = zone?;
         let frame = self.geometry.index(pfn);
-        self.check_free(frame, order.get()).then_some(Freed { frame, order: order.get(), zone })
+        self.check_free(frame, order.get());
+        Some(Freed { frame, order: order.get(), zone })
     }
 
     /// Put a block on the CPU's lists, then give back what is too much.

@@ -94,7 +94,7 @@ struct History {
 
 impl History {
     const NEW: Self = Self { last: ptr::null_mut(), streak: 0, needed: 0 };
-    const MOST_NEEDED: u32 = 1 << 20;
+    const MOST_NEEDED: u32 = 1 << 14;
 
     /// Book a use; whether it earns the bias.
     fn used_by(&mut self, record: *mut Record) -> bool {
