@@ -4,7 +4,6 @@
 use crate::{
     allocator::PageAllocator,
     frame::Allocated,
-    path::class::Class,
     pcp::Want,
     platform::{Platform, Word},
     storage::Backing,
@@ -42,26 +41,24 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// If the machine has no such CPU.
     #[inline]
     pub fn alloc_pages(&self, cpu: CpuId, request: Request) -> Outcome {
-        if request.order == Order::ZERO && request.attempt.is_none() {
-            self.alloc_page(cpu, request)
-        } else {
-            self.alloc_any(cpu, request, false)
+        // The parts of the request go on in registers: a request read back from memory that was
+        // just written piece by piece would wait for all stores before it.
+        let Request { order, gfp, attempt } = request;
+        match attempt {
+            None if order == Order::ZERO => self.alloc_page(cpu, gfp),
+            None => self.alloc_first(cpu, order, gfp, false),
+            Some((mark, flags)) => self.alloc_at(cpu, order, gfp, mark, flags),
         }
     }
 
     /// The common request: a single page, first attempt. All is decided by a table and by one
     /// check of the preferred zone; what that does not settle takes the long way.
     #[inline]
-    fn alloc_page(&self, cpu: CpuId, request: Request) -> Outcome {
-        let Some(class) = self.classes.get(request.gfp) else {
-            return self.alloc_any(cpu, request, false);
+    fn alloc_page(&self, cpu: CpuId, gfp: Gfp) -> Outcome {
+        let Some(class) = self.classes.get(gfp) else {
+            return self.alloc_first(cpu, Order::ZERO, gfp, false);
         };
-        let want = Want {
-            order: 0,
-            migratetype: class.migratetype,
-            flags: class.flags_with(request.gfp),
-            movable: class.movable,
-        };
+        let want = class.want(0, gfp);
         let at = usize::from(class.zone);
         let zone = self.zone(at);
         let mark = if self.geometry.rules.below_high && !zone.is_below_high() {
@@ -70,45 +67,61 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
             Mark::Low
         };
         if !zone.has_room(&self.geometry.rules, mark, class.highest, want.flags) {
-            return self.alloc_any(cpu, request, false);
+            return self.alloc_first(cpu, Order::ZERO, gfp, false);
         }
         match self.rmqueue(cpu, at, &want) {
             Some(frame) => Outcome::Page(self.geometry.pfn(frame)),
-            None => self.alloc_any(cpu, request, true),
+            None => self.alloc_first(cpu, Order::ZERO, gfp, true),
         }
     }
 
-    /// Any attempt. With `failed`, the preferred zone was allowed and had nothing.
+    /// Any first attempt. With `failed`, the preferred zone was allowed and had nothing.
     #[inline(never)]
-    fn alloc_any(&self, cpu: CpuId, request: Request, failed: bool) -> Outcome {
-        match self.prepare(request) {
+    fn alloc_first(&self, cpu: CpuId, order: Order, gfp: Gfp, failed: bool) -> Outcome {
+        match self.prepare(order, gfp) {
             Ok(mut attempt) => self.get_page(cpu, &mut attempt, failed),
             Err(refusal) => Outcome::Refused(refusal),
         }
     }
 
-    /// Decide flags, type and preferred zone, or refuse.
-    pub(crate) fn prepare(&self, request: Request) -> Result<Attempt, Refusal> {
-        let (order, gfp) = (request.order.get(), request.gfp);
-        if order > self.geometry.max_order {
-            return Err(Refusal::OrderTooLarge(request.order));
+    /// An attempt at a given mark with given flags.
+    #[inline(never)]
+    fn alloc_at(
+        &self,
+        cpu: CpuId,
+        order: Order,
+        gfp: Gfp,
+        mark: Mark,
+        flags: AllocFlags,
+    ) -> Outcome {
+        match self.prepare(order, gfp) {
+            Ok(mut attempt) => {
+                attempt.mark = mark;
+                attempt.want.flags = (attempt.want.flags - AllocFlags::NOFRAGMENT) | flags;
+                self.get_page(cpu, &mut attempt, false)
+            }
+            Err(refusal) => Outcome::Refused(refusal),
+        }
+    }
+
+    /// Decide flags, type and preferred zone of a first attempt, or refuse.
+    #[inline]
+    pub(crate) fn prepare(&self, order: Order, gfp: Gfp) -> Result<Attempt, Refusal> {
+        if order.get() > self.geometry.max_order {
+            return Err(Refusal::OrderTooLarge(order));
         }
         let Some(class) = self.classes.get(gfp) else {
             gfp.highest_zone()?;
             gfp.migratetype()?;
             return Err(Refusal::NoZone);
         };
-        let (mark, mut flags) = (Mark::Low, class.flags_with(gfp));
-        let (mark, flags) = match request.attempt {
-            Some((mark, given)) => {
-                flags -= AllocFlags::NOFRAGMENT;
-                (mark, given | flags)
-            }
-            None => (mark, flags),
-        };
-        let Class { migratetype, movable, highest, zone, .. } = *class;
-        let want = Want { order, migratetype, flags, movable };
-        Ok(Attempt { want, gfp, mark, highest, preferred: usize::from(zone) })
+        Ok(Attempt {
+            want: class.want(order.get(), gfp),
+            gfp,
+            mark: Mark::Low,
+            highest: class.highest,
+            preferred: usize::from(class.zone),
+        })
     }
 
     /// Try the zones from the preferred one down; once more without NOFRAGMENT. With `failed`, the

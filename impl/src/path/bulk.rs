@@ -2,10 +2,7 @@
 
 use super::alloc::Attempt;
 use crate::{allocator::PageAllocator, platform::Platform, storage::Backing};
-use mmspec_model::{
-    contract::Request,
-    vocab::{AllocFlags, CpuId, Gfp, Mark, Order, Pfn},
-};
+use mmspec_model::vocab::{AllocFlags, CpuId, Gfp, Mark, Order, Pfn};
 
 impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// Fill empty slots with single pages; the number of filled slots. See
@@ -19,7 +16,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         if wanted == 0 {
             return filled;
         }
-        let Ok(mut attempt) = self.prepare(Request::new(Order::ZERO, gfp)) else { return filled };
+        let Ok(mut attempt) = self.prepare(Order::ZERO, gfp) else { return filled };
         if wanted > 1 {
             let got = self.alloc_from_lists(cpu, attempt, wanted as u64, slots);
             if got > 0 {

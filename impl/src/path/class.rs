@@ -1,6 +1,6 @@
 //! What the gfp flags decide, as a table: preferred zone, type, flags.
 
-use crate::geometry::Geometry;
+use crate::{geometry::Geometry, pcp::Want};
 use mmspec_model::vocab::{AllocFlags, Gfp, MigrateType, NR_ZONES, ZoneKind};
 
 /// The bits that decide: zone modifiers, MOVABLE, RECLAIMABLE.
@@ -13,21 +13,26 @@ pub(crate) struct Class {
     pub(crate) zone: u8,
     pub(crate) highest: ZoneKind,
     /// The type of the lists to take from.
-    pub(crate) migratetype: MigrateType,
+    migratetype: MigrateType,
     /// The request has the movable gfp bit.
-    pub(crate) movable: bool,
+    movable: bool,
     /// The flags of a first attempt, without KSWAPD.
     flags: AllocFlags,
 }
 
 impl Class {
-    /// The flags of a first attempt.
+    /// What a first attempt wants.
     #[inline]
-    pub(crate) fn flags_with(&self, gfp: Gfp) -> AllocFlags {
+    pub(crate) fn want(&self, order: u8, gfp: Gfp) -> Want {
         // The two bits have the same value (page_alloc.md §3.7).
         const { assert!(Gfp::KSWAPD_RECLAIM.bits() == AllocFlags::KSWAPD.bits() as u32) };
         let kswapd = gfp.intersection(Gfp::KSWAPD_RECLAIM).bits() as u16;
-        self.flags | AllocFlags::from_bits_retain(kswapd)
+        Want {
+            order,
+            migratetype: self.migratetype,
+            flags: self.flags | AllocFlags::from_bits_retain(kswapd),
+            movable: self.movable,
+        }
     }
 }
 
