@@ -59,6 +59,21 @@ fn lock_pair() -> f64 {
     per_turn(1_000_000, || *black_box(&lock).lock() += 1)
 }
 
+/// Two threads with a lock each: what the machine itself loses with both processors busy.
+fn lock_pair_on_two() -> f64 {
+    let start = &Barrier::new(2);
+    thread::scope(|scope| {
+        let run = || {
+            scope.spawn(|| {
+                start.wait();
+                lock_pair()
+            })
+        };
+        let (first, second) = (run(), run());
+        first.join().unwrap().max(second.join().unwrap())
+    })
+}
+
 fn pair(pages: &OwnedAllocator, cpu: CpuId, n: u32) -> f64 {
     let request = Request::new(Order::ZERO, Gfp::KERNEL);
     per_turn(n, || {
@@ -247,8 +262,9 @@ fn main() {
     pair(&pages, CPU0, 10_000);
     pair(&pages, CPU1, 10_000);
     type Case<'a> = (&'static str, Box<dyn FnMut() -> f64 + 'a>);
-    let mut cases: [Case<'_>; 11] = [
+    let mut cases: [Case<'_>; 12] = [
         ("spin lock pair (L)", Box::new(lock_pair)),
+        ("two locks, 2 threads, per pair", Box::new(lock_pair_on_two)),
         ("order-0 hot pair, 1 thread", Box::new(|| pair(&pages, CPU0, 500_000))),
         ("order-0 hot pair, 2 threads", Box::new(pair_on_two)),
         ("burst 512, per pair", Box::new(|| burst(&pages))),
@@ -278,7 +294,8 @@ fn main() {
         let (ns, ratio) = (median(case.clone()), ratio(case, &results[0]));
         println!("{name:<38}{ns:>8.2}{ratio:>8.2}{least:>8.2}");
     }
-    println!("two threads : one thread{:>30.2}", ratio(&results[2], &results[1]));
+    let (locks, pairs) = (ratio(&results[1], &results[0]), ratio(&results[3], &results[2]));
+    println!("two threads to one: {locks:.2} for two locks, {pairs:.2} for the hot pair");
     for (name, mix) in [("orders 0-9 at 60 %", &wide), ("orders 0-9 at 95 %", &full)] {
         let percent = 100.0 * mix.refused as f64 / mix.steps as f64;
         println!("{name}: {percent:.3} % of the steps refused");
