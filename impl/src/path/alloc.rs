@@ -45,20 +45,30 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         // just written piece by piece would wait for all stores before it.
         let Request { order, gfp, attempt } = request;
         match attempt {
-            None if order == Order::ZERO => self.alloc_page(cpu, gfp),
-            None => self.alloc_first(cpu, order, gfp, false),
+            // The common order as a constant makes the whole way shorter.
+            None if order == Order::ZERO => self.alloc_quick(cpu, Order::ZERO, gfp),
+            None => self.alloc_first(cpu, order, gfp),
             Some((mark, flags)) => self.alloc_at(cpu, order, gfp, mark, flags),
         }
     }
 
-    /// The common request: a single page, first attempt. All is decided by a table and by one
-    /// check of the preferred zone; what that does not settle takes the long way.
-    #[inline]
-    fn alloc_page(&self, cpu: CpuId, gfp: Gfp) -> Outcome {
+    /// A first attempt of any order but 0.
+    #[inline(never)]
+    fn alloc_first(&self, cpu: CpuId, order: Order, gfp: Gfp) -> Outcome {
+        if order.get() > self.geometry.max_order {
+            return Outcome::Refused(Refusal::OrderTooLarge(order));
+        }
+        self.alloc_quick(cpu, order, gfp)
+    }
+
+    /// A first attempt. All is decided by a table and by one check of the preferred zone; what that
+    /// does not settle takes the long way.
+    #[inline(always)]
+    fn alloc_quick(&self, cpu: CpuId, order: Order, gfp: Gfp) -> Outcome {
         let Some(class) = self.classes.get(gfp) else {
-            return self.alloc_first(cpu, Order::ZERO, gfp, false);
+            return self.alloc_slowly(cpu, order, gfp, false);
         };
-        let want = class.want(0, gfp);
+        let want = class.want(order.get(), gfp);
         let at = usize::from(class.zone);
         let zone = self.zone(at);
         let mark = if self.geometry.rules.below_high && !zone.is_below_high() {
@@ -66,18 +76,18 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         } else {
             Mark::Low
         };
-        if !zone.has_room(&self.geometry.rules, mark, class.highest, want.flags) {
-            return self.alloc_first(cpu, Order::ZERO, gfp, false);
+        if !zone.has_room(&self.geometry.rules, order.get(), mark, class.highest, want.flags) {
+            return self.alloc_slowly(cpu, order, gfp, false);
         }
         match self.rmqueue(cpu, at, &want) {
             Some(frame) => Outcome::Page(self.geometry.pfn(frame)),
-            None => self.alloc_first(cpu, Order::ZERO, gfp, true),
+            None => self.alloc_slowly(cpu, order, gfp, true),
         }
     }
 
-    /// Any first attempt. With `failed`, the preferred zone was allowed and had nothing.
-    #[inline(never)]
-    fn alloc_first(&self, cpu: CpuId, order: Order, gfp: Gfp, failed: bool) -> Outcome {
+    /// A first attempt zone by zone. With `failed`, the preferred zone was allowed and had nothing.
+    #[cold]
+    fn alloc_slowly(&self, cpu: CpuId, order: Order, gfp: Gfp, failed: bool) -> Outcome {
         match self.prepare(order, gfp) {
             Ok(mut attempt) => self.get_page(cpu, &mut attempt, failed),
             Err(refusal) => Outcome::Refused(refusal),
@@ -85,7 +95,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     }
 
     /// An attempt at a given mark with given flags.
-    #[inline(never)]
+    #[cold]
     fn alloc_at(
         &self,
         cpu: CpuId,
@@ -105,7 +115,6 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     }
 
     /// Decide flags, type and preferred zone of a first attempt, or refuse.
-    #[inline]
     pub(crate) fn prepare(&self, order: Order, gfp: Gfp) -> Result<Attempt, Refusal> {
         if order.get() > self.geometry.max_order {
             return Err(Refusal::OrderTooLarge(order));
