@@ -62,6 +62,16 @@ impl Geometry {
         Pfn(self.base + u64::from(frame))
     }
 
+    /// The type that a pageblock gets when it is to have `migratetype`: with grouping off the pcp
+    /// types are all stored as Unmovable (page_alloc.md §1.1).
+    pub(crate) fn stored_type(&self, migratetype: MigrateType) -> MigrateType {
+        if !self.grouping && migratetype.is_pcp_type() {
+            MigrateType::Unmovable
+        } else {
+            migratetype
+        }
+    }
+
     #[inline]
     pub(crate) fn pageblock_pages(&self) -> u32 {
         1 << self.pageblock_order
@@ -141,14 +151,9 @@ impl Tables<'_> {
         self.blocks[(frame >> self.geometry.pageblock_order) as usize].get()
     }
 
-    /// Retype the pageblock that holds `frame`. With grouping off the pcp types are all stored as
-    /// Unmovable (page_alloc.md §1.1).
+    /// Retype the pageblock that holds `frame`.
     pub(crate) fn set_block_type(&self, frame: u32, migratetype: MigrateType) {
-        let stored = if !self.geometry.grouping && migratetype.is_pcp_type() {
-            MigrateType::Unmovable
-        } else {
-            migratetype
-        };
+        let stored = self.geometry.stored_type(migratetype);
         self.blocks[(frame >> self.geometry.pageblock_order) as usize].set(stored);
     }
 

@@ -21,12 +21,14 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         let Some(at) = self.zone_of(pfn) else { return false };
         let start = self.geometry.pageblock_start(self.geometry.index(pfn));
         let mut locked = self.zones()[at].lock(self.tables(), &self.slot(cpu, at).diff);
-        locked.buddy().unisolate(start, migratetype)
+        // The free pages go where the pageblock's stored type says.
+        locked.buddy().unisolate(start, self.geometry.stored_type(migratetype))
     }
 
     /// Release one pageblock of the atomic reserve to `migratetype`, the highest zone's first;
     /// `force` also releases a zone's last one. Whether anything moved.
     pub fn unreserve_highatomic(&self, cpu: CpuId, migratetype: MigrateType, force: bool) -> bool {
+        let migratetype = self.geometry.stored_type(migratetype);
         (0..self.nr_zones).rev().any(|at| {
             let mut locked = self.zones()[at].lock(self.tables(), &self.slot(cpu, at).diff);
             locked.buddy().unreserve_highatomic(migratetype, force)

@@ -57,13 +57,16 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// # Panics
     /// If the machine has no such CPU.
     pub fn free_batch(&self, cpu: CpuId, pages: &[(Pfn, Order)]) {
-        let mut held: Option<(usize, PcpGuard<'_, P>)> = None;
-        for &(pfn, order) in pages {
-            let Some(freed) = self.accept(pfn, order) else { continue };
-            if !self.geometry.is_pcp_order(freed.order) {
+        let on_lists = |order: Order| self.geometry.is_pcp_order(order.get());
+        // Blocks that no per-CPU list holds go first, as the kernel sorts them out beforehand.
+        for &(pfn, order) in pages.iter().filter(|(_, order)| !on_lists(*order)) {
+            if let Some(freed) = self.accept(pfn, order) {
                 self.free_past(cpu, freed, None);
-                continue;
             }
+        }
+        let mut held: Option<(usize, PcpGuard<'_, P>)> = None;
+        for &(pfn, order) in pages.iter().filter(|(_, order)| on_lists(*order)) {
+            let Some(freed) = self.accept(pfn, order) else { continue };
             let block_type = self.tables().block_type(freed.frame);
             let Some(list_type) = list_type(block_type) else {
                 held = None;

@@ -30,9 +30,10 @@ const ORDINARY_LISTS: [u64; NR_PAGE_ORDERS] = {
     let mut order = 0;
     while order < NR_PAGE_ORDERS {
         let serve = (1 << NR_PAGE_ORDERS) - (1_u64 << order);
-        lists[order] = serve * occupancy_bit(0, MigrateType::Unmovable)
-            | serve * occupancy_bit(0, MigrateType::Movable)
-            | serve * occupancy_bit(0, MigrateType::Reclaimable);
+        let ordinary = occupancy_bit(0, MigrateType::Unmovable)
+            | occupancy_bit(0, MigrateType::Movable)
+            | occupancy_bit(0, MigrateType::Reclaimable);
+        lists[order] = serve * ordinary;
         order += 1;
     }
     lists
