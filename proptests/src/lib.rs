@@ -10,3 +10,4 @@ pub mod marks;
 pub mod schedules;
 pub mod script;
 pub mod shrink;
+pub mod trace;

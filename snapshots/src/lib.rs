@@ -1,1 +1,15 @@
-//! Placeholder until the crate lands in this same series.
+//! Fixed machines and scripts, and the /proc texts that they leave behind.
+//!
+//! * [`Session`]: an allocator playing a script, one operation at a time.
+//! * [`Scenario`]: a script with named phases; the three of this package are [`SCENARIOS`].
+//! * [`report`]: a scenario's texts after each phase, reviewed with cargo insta.
+//! * [`explain`]: any script told step by step, with a picture of memory.
+
+pub mod explain;
+mod report;
+mod scenario;
+mod session;
+
+pub use report::report;
+pub use scenario::{Phase, SCENARIOS, Scenario};
+pub use session::{Done, Session};

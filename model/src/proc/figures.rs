@@ -91,7 +91,8 @@ impl Figures {
                 self.push(format!("{zone} protection {kind}"), *pages);
             }
             let Some(populated) = &entry.populated else { continue };
-            for (name, value) in populated.counters.iter() {
+            // The first counter, nr_free_pages, is the `free` above.
+            for (name, value) in populated.counters.iter().skip(1) {
                 self.push(format!("{zone} {name}"), value);
             }
             for set in &populated.pagesets {

@@ -1,0 +1,34 @@
+//! One line of a text trace.
+
+use mmspec_model::vocab::KmemEvent;
+
+/// An event with its place and context.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TraceEvent {
+    /// Line of the file, from 1.
+    pub line: u64,
+    /// The CPU.
+    pub cpu: u16,
+    /// The task.
+    pub pid: u32,
+    /// In a hard or soft interrupt.
+    pub interrupt: bool,
+    /// Microseconds since boot.
+    pub time_us: u64,
+    /// What happened.
+    pub payload: Payload,
+}
+
+/// What an event says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Payload {
+    /// A kmem event.
+    Kmem(KmemEvent),
+    /// The ring buffer of this CPU lost events here.
+    Lost(u64),
+    /// That many events were overwritten before the first one of each CPU (the file's head says
+    /// so).
+    Overwritten(u64),
+    /// Compaction begins or ends: it takes free pages without kmem events in between.
+    Compaction,
+}

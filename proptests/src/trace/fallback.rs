@@ -1,0 +1,155 @@
+//! mm_page_alloc_extfrag: blocks of other types.
+
+use super::engine::Engine;
+use super::event::{Payload, TraceEvent};
+use super::report::{Kind, Verdict, block};
+use super::window::Window;
+use mmspec_model::knowledge::{Answer, FallbackChoice, FrameKnowledge, TypeSet};
+use mmspec_model::vocab::{AllocFlags, Fallback, KmemEvent, MigrateType, Order, Pfn, ZoneKind};
+use std::io::BufRead;
+
+/// The fields of one fallback event.
+#[derive(Clone, Copy)]
+struct ExtFrag {
+    pfn: Pfn,
+    order: Order,
+    found: Order,
+    wanted: MigrateType,
+    other: MigrateType,
+    change_ownership: bool,
+}
+
+impl ExtFrag {
+    fn of(event: KmemEvent) -> Option<Self> {
+        match event {
+            KmemEvent::ExtFrag {
+                pfn,
+                alloc_order,
+                fallback_order,
+                alloc_migratetype,
+                fallback_migratetype,
+                change_ownership,
+            } => Some(Self {
+                pfn,
+                order: alloc_order,
+                found: fallback_order,
+                wanted: alloc_migratetype,
+                other: fallback_migratetype,
+                change_ownership,
+            }),
+            _ => None,
+        }
+    }
+}
+
+impl Engine<'_> {
+    /// The choice that the rules make, against the one that was made.
+    fn judge(&mut self, z: usize, event: ExtFrag) {
+        // Without the slow path in the trace, the first attempt's NOFRAGMENT is not known; a block
+        // below a pageblock tells that it was not set.
+        let mut choice = self.k.predict_fallback(z, event.order, event.wanted, AllocFlags::empty());
+        let seen = (event.found, event.other);
+        let normal = self.zone_kind(z) == ZoneKind::Normal;
+        if normal && event.found >= self.k.shape().pageblock_order {
+            let strict =
+                self.k.predict_fallback(z, event.order, event.wanted, AllocFlags::NOFRAGMENT);
+            if matches!(strict, FallbackChoice::Block { order, migratetype, .. }
+                if (order, migratetype) == seen)
+            {
+                choice = strict;
+            }
+        }
+        match choice {
+            FallbackChoice::Block { order, migratetype, head } if (order, migratetype) == seen => {
+                let verdict = match head {
+                    Answer::Exactly(_) => Verdict::Predicted,
+                    _ => Verdict::Undecidable,
+                };
+                self.verdict(Kind::Fallback, z, verdict);
+            }
+            FallbackChoice::Depends => self.verdict(Kind::Fallback, z, Verdict::Undecidable),
+            FallbackChoice::Block { head: Answer::Depends, .. } => {
+                self.verdict(Kind::Fallback, z, Verdict::Undecidable);
+            }
+            other => self.contradict(
+                Kind::Fallback,
+                z,
+                "the largest block of the first other type is taken, or the smallest (§1.10 to §1.12)",
+                format!("{other:?}"),
+                format!("{} of {}", block(event.pfn, event.found), event.other),
+            ),
+        }
+    }
+
+    /// A take whose fallback event follows: the pageblock was taken over first.
+    pub(super) fn claim_before_take(&mut self, _cpu: usize, z: usize, event: KmemEvent) {
+        let Some(event) = ExtFrag::of(event) else { return };
+        if self.k.shape().rules.fallback == Fallback::MoveThenRetype {
+            return;
+        }
+        self.judge(z, event);
+        self.k.learn_block(event.pfn, TypeSet::of(event.other));
+        self.k.claim_pageblock(z, event.pfn, event.wanted, event.change_ownership);
+    }
+
+    /// The event itself.
+    pub(super) fn on_extfrag<R: BufRead>(
+        &mut self,
+        at: &TraceEvent,
+        event: KmemEvent,
+        window: &Window<R>,
+    ) {
+        let cpu = usize::from(at.cpu);
+        let Some(event) = ExtFrag::of(event) else { return };
+        let Some(z) = self.k.zone_of(event.pfn) else {
+            let seen = block(event.pfn, event.order);
+            self.ownership("a page lies in a zone", "a zone".into(), seen);
+            return;
+        };
+        if self.k.shape().rules.fallback == Fallback::MoveThenRetype {
+            self.moved_then_searched(z, event);
+            return;
+        }
+        // Taken by the zone-locked event just before it: nothing is left to do.
+        let done = match self.k.frame(event.pfn) {
+            FrameKnowledge::Taken(_) => true,
+            FrameKnowledge::Cached { cpu: owner, .. } => usize::from(owner) == cpu,
+            _ => false,
+        };
+        if done {
+            return;
+        }
+        self.judge(z, event);
+        self.k.learn_block(event.pfn, TypeSet::of(event.other));
+        let rest = if event.change_ownership {
+            self.k.retype(event.pfn, event.found, TypeSet::of(event.wanted));
+            event.wanted
+        } else {
+            event.other
+        };
+        self.k.split_off(z, event.pfn, event.order, rest);
+        let alone = matches!(window.ahead_on(at.cpu, 0).map(|e| e.payload),
+            Some(Payload::Kmem(KmemEvent::PageAlloc { pfn: Some(p), .. })) if p == event.pfn);
+        let refill = self.k.is_pcp_order(event.order) && event.wanted.is_pcp_type();
+        self.taken(cpu, z, event.pfn, event.order, event.wanted, refill, alone);
+    }
+
+    /// Up to 6.9 the event comes first: one block, or all of its pageblock, was moved to the
+    /// wanted lists, which are searched again.
+    fn moved_then_searched(&mut self, z: usize, event: ExtFrag) {
+        self.judge(z, event);
+        let block_order = self.k.shape().pageblock_order;
+        if event.found >= block_order {
+            self.k.retype(event.pfn, event.found, TypeSet::of(event.wanted));
+            self.k.move_block(z, event.pfn, event.wanted);
+            return;
+        }
+        let claims =
+            mmspec_model::reference::arith::may_claim(event.found, event.wanted, block_order, true);
+        if claims {
+            self.k.claim_pageblock(z, event.pfn, event.wanted, event.change_ownership);
+        } else {
+            self.k.move_block(z, event.pfn, event.wanted);
+        }
+    }
+}

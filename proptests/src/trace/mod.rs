@@ -1,0 +1,28 @@
+//! Recorded kernel traces, explained by the specification.
+//!
+//! [`explain`] streams a text trace (plain or gzip) through [`mmspec_model::knowledge`] and gives
+//! each event a verdict: *predicted* (exactly this page frame), *inferred* (an untraced step
+//! explains it, and a later event proved that step), *contradicted*, or *undecidable* (it depends
+//! on list content or a pageblock type that is not known yet). An inference without its proof by
+//! the end counts as contradicted.
+
+mod compare;
+mod engine;
+mod error;
+mod event;
+mod fallback;
+mod folder;
+mod lists;
+mod proofs;
+mod reader;
+mod render;
+mod report;
+mod window;
+
+pub use engine::{Options, explain, explain_reader};
+pub use error::{TraceError, TraceErrorKind};
+pub use event::{Payload, TraceEvent};
+pub use folder::Snapshot;
+pub use reader::{Reader, open};
+pub use render::Line;
+pub use report::{Difference, Kind, KindCounts, Report, Unexplained, Verdict};

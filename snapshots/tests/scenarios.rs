@@ -1,0 +1,37 @@
+//! Every scenario under each of its presets, on the reference and on the implementation.
+
+use mmspec_model::reference::Reference;
+use mmspec_model::vocab::Rules;
+use mmspec_snapshots::{SCENARIOS, report};
+
+#[track_caller]
+fn check(name: &str) {
+    let scenario = SCENARIOS.iter().find(|known| known.name == name).expect("a scenario");
+    for preset in scenario.presets {
+        let rules = Rules::preset(preset).expect("a preset");
+        let script = scenario.script(rules).expect("the script parses");
+        let phases = scenario.phases(&script).expect("the script parses");
+        let machine = script.machine.as_ref();
+        let reference =
+            Reference::new(&script.machine, rules, script.tunables).expect("the machine boots");
+        let text = report(reference, machine, &rules, &phases).expect("rendered texts parse");
+        insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
+            insta::assert_snapshot!(format!("{name}-{preset}"), text);
+        });
+    }
+}
+
+#[test]
+fn a_virtual_machine_of_512_mb() {
+    check("vm-512m");
+}
+
+#[test]
+fn zone_edges_holes_and_cma_at_odd_places() {
+    check("odd-edges");
+}
+
+#[test]
+fn eight_cpus_and_a_movable_zone() {
+    check("eight-cpus");
+}
