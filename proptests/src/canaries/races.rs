@@ -18,11 +18,10 @@ pub struct Race {
     pub hunt: fn(&Config<'_>) -> bool,
 }
 
-/// All of them.
-pub const RACES: [Race; 3] = [
+/// All of them, but the deadlock: shuttle speaks on stderr at each one, so that one is for tests.
+pub const RACES: [Race; 2] = [
     Race { name: "race-check-then-act", hunt: hunt::<RacyTwice> },
     Race { name: "race-lost-store", hunt: hunt::<RacyLoss> },
-    Race { name: "race-lock-order", hunt: hunt::<RacyDeadlock> },
 ];
 
 fn hunt<S: Subject + Made>(config: &Config<'_>) -> bool {
@@ -197,14 +196,25 @@ mod tests {
         }
     }
 
+    fn kind_of<S: Subject + Made>(config: &Config<'_>) -> String {
+        let report = schedules::run::<S>(config, S::made);
+        let failure = report.failures.first().expect("found");
+        let schedule: Schedule =
+            failure.schedule.as_deref().unwrap_or_default().parse().expect("parses");
+        // What was shrunk is replayed from its text.
+        let again = schedules::replay(&failure.script, S::made, &schedule).expect("replays");
+        assert_eq!(again.kind, failure.finding.kind);
+        again.kind
+    }
+
     #[test]
     fn races_are_silent_without_concurrency_and_found_with_it() {
         alone::<RacyTwice>();
         alone::<RacyLoss>();
         alone::<RacyDeadlock>();
         let config = Config::new(1, Budget::cases(20_000));
-        for (race, kind) in RACES.iter().zip(["no-overlap", "one-place", "deadlock"]) {
-            assert!((race.hunt)(&config), "{} ({kind})", race.name);
-        }
+        assert!(["no-overlap", "one-place"].contains(&kind_of::<RacyTwice>(&config).as_str()));
+        assert_eq!(kind_of::<RacyLoss>(&config), "one-place");
+        assert_eq!(kind_of::<RacyDeadlock>(&config), "deadlock");
     }
 }
