@@ -1,11 +1,13 @@
 //! The harness: one script language and every engine over it.
 
+pub mod canaries;
 pub mod differential;
 pub mod drive;
 pub mod engine;
 pub mod generate;
 pub mod lawful;
 pub mod marks;
+pub mod schedules;
 pub mod script;
 pub mod shrink;
 pub mod trace;

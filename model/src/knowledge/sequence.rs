@@ -7,6 +7,7 @@
 
 use super::TypeSet;
 use crate::vocab::{MigrateType, Pfn};
+use core::ops::Bound;
 use std::collections::{BTreeMap, BTreeSet};
 use std::vec::Vec;
 
@@ -148,26 +149,27 @@ impl Sequence {
         Answer::Nothing
     }
 
-    /// Blocks that surely stand between the head and `place` on the list of `migratetype`, head
-    /// first; and those that would stand there if their list is of that type.
+    /// Blocks that surely stand between the head and `place` on the list of `migratetype`, and those
+    /// that stand there if their list is of that type.
     pub(crate) fn before(&self, migratetype: MigrateType, place: i64) -> (Vec<Pfn>, Vec<Pfn>) {
-        self.split_by(migratetype, |at| at < place)
+        self.within(migratetype, (Bound::Unbounded, Bound::Excluded(place)), place > 0)
     }
 
     /// The same between `place` and the tail.
     pub(crate) fn after(&self, migratetype: MigrateType, place: i64) -> (Vec<Pfn>, Vec<Pfn>) {
-        self.split_by(migratetype, |at| at > place)
+        self.within(migratetype, (Bound::Excluded(place), Bound::Unbounded), place < 0)
     }
 
     /// All blocks that are surely on the list, and those that may be.
     pub(crate) fn all(&self, migratetype: MigrateType) -> (Vec<Pfn>, Vec<Pfn>) {
-        self.split_by(migratetype, |_| true)
+        self.within(migratetype, (Bound::Unbounded, Bound::Unbounded), true)
     }
 
-    fn split_by(
+    fn within(
         &self,
         migratetype: MigrateType,
-        wanted: impl Fn(i64) -> bool,
+        places: (Bound<i64>, Bound<i64>),
+        unordered: bool,
     ) -> (Vec<Pfn>, Vec<Pfn>) {
         let sure_types = TypeSet::of(migratetype);
         let (mut sure, mut maybe) = (Vec::new(), Vec::new());
@@ -176,9 +178,10 @@ impl Sequence {
                 continue;
             }
             let out = if *types == sure_types { &mut sure } else { &mut maybe };
-            let placed = bucket.placed.iter().map(|(at, pfn)| (*at, *pfn));
-            let unordered = bucket.unordered.iter().map(|pfn| (0, *pfn));
-            out.extend(placed.chain(unordered).filter(|(at, _)| wanted(*at)).map(|(_, pfn)| pfn));
+            out.extend(bucket.placed.range(places).map(|(_, pfn)| *pfn));
+            if unordered {
+                out.extend(bucket.unordered.iter().copied());
+            }
         }
         (sure, maybe)
     }

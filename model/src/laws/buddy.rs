@@ -4,7 +4,7 @@ use super::{
     Broken, Family, Law, Level, LinuxView, Lists, Observation, Step, When, block, broken, equal,
     holds,
 };
-use crate::vocab::{FreeListType, MergeRetype, MigrateType, Order, Pfn};
+use crate::vocab::{MergeRetype, MigrateType, Order, Pfn};
 use alloc::collections::BTreeMap;
 use alloc::format;
 
@@ -81,11 +81,7 @@ fn blocks_fit(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
 fn list_type(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
     let Some((lists, linux)) = parts(seen) else { return Ok(()) };
     let rules = &linux.setting.rules;
-    if rules.free_list_type != FreeListType::Pageblock
-        || rules.fallback == crate::vocab::Fallback::MoveThenRetype
-        || !rules.direct_free_true_type
-        || !linux.setting.groups_by_mobility()
-    {
+    if !linux.setting.keeps_types() || !linux.setting.groups_by_mobility() {
         return Ok(());
     }
     let machine = &linux.setting.machine;
@@ -156,7 +152,7 @@ fn merged(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
 
 fn merged_above(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
     let Some((lists, linux)) = parts(seen) else { return Ok(()) };
-    if linux.past.isolated || linux.past.highatomic {
+    if linux.past.isolated || linux.past.highatomic || !linux.setting.keeps_types() {
         return Ok(());
     }
     let machine = &linux.setting.machine;
@@ -197,7 +193,7 @@ fn returns_to_start(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broke
             boot.nr_free_pages_exact + boot.pages_of(MigrateType::Isolate) as i64,
             now.nr_free_pages_exact + now.pages_of(MigrateType::Isolate) as i64,
         )?;
-        if linux.past.isolated || linux.past.highatomic {
+        if linux.past.isolated || linux.past.highatomic || !linux.setting.keeps_types() {
             continue;
         }
         for order in Order::ZERO.up_to(linux.setting.machine.max_order) {

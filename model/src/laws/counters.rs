@@ -2,8 +2,8 @@
 
 use super::{Broken, Family, Law, Level, LinuxView, Observation, Step, When, equal, holds};
 use crate::vocab::{
-    Fallback, FreeListType, HighatomicLimit, MergeRetype, MigrateType, NR_MIGRATETYPES,
-    NR_PAGE_ORDERS, NR_ZONES, Order, ZoneState,
+    HighatomicLimit, MergeRetype, MigrateType, NR_MIGRATETYPES, NR_PAGE_ORDERS, NR_ZONES, Order,
+    ZoneState,
 };
 use alloc::format;
 use alloc::vec;
@@ -174,18 +174,9 @@ fn listed(zone: &ZoneState, wanted: impl Fn(Order, MigrateType) -> bool) -> i64 
     pages as i64
 }
 
-/// Under old rules a block's accounting may follow another type than its list's
-/// (page_alloc.md §1.8): the CMA part is exact with list hygiene only.
-fn hygiene(linux: &LinuxView<'_>) -> bool {
-    let rules = &linux.setting.rules;
-    rules.free_list_type == FreeListType::Pageblock
-        && rules.direct_free_true_type
-        && rules.fallback != Fallback::MoveThenRetype
-}
-
 fn nr_free_pages(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
     let Some(linux) = seen.linux else { return Ok(()) };
-    if linux.past.isolated && !hygiene(&linux) {
+    if linux.past.isolated && !linux.setting.keeps_types() {
         return Ok(());
     }
     for (z, zone) in zones(&linux) {
@@ -197,7 +188,7 @@ fn nr_free_pages(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> 
 
 fn nr_free_cma(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
     let Some(linux) = seen.linux else { return Ok(()) };
-    if !hygiene(&linux) {
+    if !linux.setting.keeps_types() {
         return Ok(());
     }
     for (z, zone) in zones(&linux) {
@@ -209,7 +200,7 @@ fn nr_free_cma(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
 
 fn nr_free_highatomic(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
     let Some(linux) = seen.linux else { return Ok(()) };
-    if !hygiene(&linux) || !linux.setting.rules.highatomic_free_only {
+    if !linux.setting.keeps_types() || !linux.setting.rules.highatomic_free_only {
         return Ok(());
     }
     for (z, zone) in zones(&linux) {
@@ -313,7 +304,7 @@ fn pcp_count(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
 fn reserve_size(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
     let (Some(linux), Some(lists)) = (seen.linux, seen.lists) else { return Ok(()) };
     let rules = &linux.setting.rules;
-    let exact = hygiene(&linux)
+    let exact = linux.setting.keeps_types()
         && rules.highatomic_limit == HighatomicLimit::RoundedUp
         && rules.merge_retype != MergeRetype::Never
         && rules.split_large_frees

@@ -3,8 +3,8 @@
 use super::Live;
 use crate::contract::{CpuHotplug, Observe, Outcome, Request};
 use crate::vocab::{
-    AllocFlags, CpuId, EventCounters, Gfp, Machine, MachineRef, Mark, MigrateType, Order, PcpState,
-    Pfn, Rules, Tunables, ZoneIdx, ZoneKind, ZoneState,
+    AllocFlags, CpuId, EventCounters, Fallback, FreeListType, Gfp, Machine, MachineRef, Mark,
+    MigrateType, Order, PcpState, Pfn, Rules, Tunables, ZoneIdx, ZoneKind, ZoneState,
 };
 use alloc::vec::Vec;
 
@@ -47,6 +47,15 @@ impl Setting {
             }
         }
         Self { machine: machine.clone(), rules, boot, managed, total }
+    }
+
+    /// Whether a free block is always on the list of its pageblock's type, as from 6.10 on. Under
+    /// older rules blocks and their accounting may follow another type (page_alloc.md §1.8).
+    #[must_use]
+    pub fn keeps_types(&self) -> bool {
+        self.rules.free_list_type == FreeListType::Pageblock
+            && self.rules.direct_free_true_type
+            && self.rules.fallback != Fallback::MoveThenRetype
     }
 
     /// Whether mobility grouping was on at boot: enough managed pages for one pageblock of every

@@ -109,6 +109,7 @@ fn may_take(linux: &LinuxView<'_>, flags: AllocFlags, migratetype: MigrateType) 
     }
 }
 
+/// Whether the attempt surely gets past the zone's mark.
 fn passes(
     linux: &LinuxView<'_>,
     request: &Request,
@@ -117,8 +118,13 @@ fn passes(
     zone: &ZoneState,
 ) -> bool {
     let probe = probe_of(linux, request, z, highest);
-    probe.flags.contains(AllocFlags::NO_WATERMARKS)
-        || decides_fast(zone, &probe, &linux.setting.rules)
+    let rules = &linux.setting.rules;
+    // What flags of 6.3 do under the rules before it is nobody's promise.
+    let new = AllocFlags::HIGHATOMIC | AllocFlags::MIN_RESERVE;
+    if rules.reserve_flags == ReserveFlags::Harder && probe.flags.intersects(new) {
+        return false;
+    }
+    probe.flags.contains(AllocFlags::NO_WATERMARKS) || decides_fast(zone, &probe, rules)
 }
 
 fn no_false_failure(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {

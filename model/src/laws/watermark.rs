@@ -10,6 +10,9 @@ use crate::vocab::{
 };
 use alloc::format;
 
+/// Flags that came with 6.3.
+const NEW_FLAGS: AllocFlags = AllocFlags::HIGHATOMIC.union(AllocFlags::MIN_RESERVE);
+
 /// The laws of this family.
 pub(super) const LAWS: &[Law] = &[
     Law {
@@ -96,10 +99,8 @@ pub fn decides_fast(zone: &ZoneState, probe: &Probe, rules: &Rules) -> bool {
         ReserveFlags::MinReserve => probe.flags.contains(AllocFlags::MIN_RESERVE),
         ReserveFlags::Harder => probe.gfp.contains(Gfp::HIGH),
     };
-    let forgiven = probe.order == Order::ZERO
-        && urgent
-        && zone.boost > 0
-        && probe.mark == Mark::Min;
+    let forgiven =
+        probe.order == Order::ZERO && urgent && zone.boost > 0 && probe.mark == Mark::Min;
     forgiven && against(zone, probe, zone.marks[Mark::Min.index()], rules)
 }
 
@@ -230,8 +231,8 @@ fn boost_bounded(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> 
     Ok(())
 }
 
-/// The questions of this observation: those asked now and that of a check step. HIGHATOMIC does
-/// not exist under the rules of HARDER, so what it does there is nobody's promise.
+/// The questions of this observation: those asked now and that of a check step. HIGHATOMIC and
+/// MIN_RESERVE came with 6.3: what they do under the rules of HARDER is nobody's promise.
 fn decisions<'a>(
     seen: &Observation<'a>,
     linux: &LinuxView<'a>,
@@ -246,7 +247,7 @@ fn decisions<'a>(
         .iter()
         .copied()
         .chain(of_step)
-        .filter(move |asked| !(harder && asked.probe.flags.contains(AllocFlags::HIGHATOMIC)))
+        .filter(move |asked| !(harder && asked.probe.flags.intersects(NEW_FLAGS)))
 }
 
 fn full(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
@@ -332,10 +333,11 @@ fn mark_respected(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken>
         format!("a request up to zone {highest} was served from zone {}", state.kind)
     })?;
     let mut probe = probe_of(&linux, &request, zone.index(), highest);
-    if probe.flags.contains(AllocFlags::NO_WATERMARKS) {
+    let rules = &linux.setting.rules;
+    let unsaid = rules.reserve_flags == ReserveFlags::Harder && probe.flags.intersects(NEW_FLAGS);
+    if probe.flags.contains(AllocFlags::NO_WATERMARKS) || unsaid {
         return Ok(());
     }
-    let rules = &linux.setting.rules;
     let mut passes = decides_fast(state, &probe, rules);
     if rules.below_high {
         // The test against HIGH comes first and is enough (§4.3 step 5).

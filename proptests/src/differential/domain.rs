@@ -1,17 +1,40 @@
 //! What the specification leaves open: two right allocators may differ there.
 
 use crate::script::{Op, Script};
-use mmspec_model::vocab::Order;
+use mmspec_model::vocab::{AllocFlags, HighatomicLimit, Order, ReserveFlags};
 
 /// Why a script lies outside of what the specification decides to the frame, if it does.
 #[must_use]
 pub fn unspecified(script: &Script) -> Option<&'static str> {
+    let small_pageblocks = script.machine.pageblock_order < Order::COSTLY;
+    if small_pageblocks && script.rules.highatomic_limit == HighatomicLimit::PlusOneBlock {
+        // Bug P18 reserves one pageblock of several; the block then comes back through a per-CPU
+        // list as one.
+        return Some("old reserves with pageblocks smaller than the blocks of per-CPU lists");
+    }
     let isolates = script.ops.iter().any(|op| matches!(op, Op::Isolate { .. }));
-    if isolates && script.machine.pageblock_order < Order::COSTLY {
+    if isolates && small_pageblocks {
         // A block on a per-CPU list may then cover several pageblocks of which one is isolated; it
         // goes back under its first pageblock's type, and what is counted for it afterwards is not
         // the kernel's promise: its pageblocks are never that small.
         return Some("isolation with pageblocks smaller than the blocks of per-CPU lists");
     }
+    if script.rules.reserve_flags == ReserveFlags::Harder && script.ops.iter().any(names_new_flags)
+    {
+        return Some("reserve flags of 6.3 and later under the rules before them");
+    }
     None
+}
+
+/// HIGHATOMIC and MIN_RESERVE came with 6.3; how they map to HARDER, HIGH and `__GFP_ATOMIC` of the
+/// kernels before is not said.
+fn names_new_flags(op: &Op) -> bool {
+    let new = AllocFlags::HIGHATOMIC | AllocFlags::MIN_RESERVE;
+    match op {
+        Op::Alloc { request, .. } => {
+            request.attempt.is_some_and(|(_, flags)| flags.intersects(new))
+        }
+        Op::Check { flags, .. } => flags.intersects(new),
+        _ => false,
+    }
 }

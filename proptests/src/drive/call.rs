@@ -74,7 +74,7 @@ pub trait Caller {
 pub fn perform<A: LinuxPolicy + ?Sized>(
     allocator: &mut A,
     call: &Call,
-    caller: &impl Caller,
+    caller: &(impl Caller + ?Sized),
 ) -> Answer {
     match call {
         Call::Alloc(cpu, request) => {

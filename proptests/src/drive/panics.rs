@@ -15,6 +15,9 @@ static HOOK: Once = Once::new();
 fn install() {
     HOOK.call_once(|| {
         let loud = panic::take_hook();
+        // shuttle puts a hook of its own above whatever is there at its first run, and it speaks
+        // of schedules at any panic of the process. Let that happen now, and pass it over.
+        shuttle::check_dfs(|| {}, Some(1));
         panic::set_hook(Box::new(move |info: &PanicHookInfo<'_>| {
             if QUIET.get() > 0 {
                 PLACE.set(info.location().map(|place| place.to_string()));

@@ -2,6 +2,8 @@
 
 mod engine;
 mod judge;
+mod quiet;
 
 pub use engine::{check_script, run};
 pub use judge::{Broke, Depth, Exercised, judge};
+pub use quiet::Quiet;

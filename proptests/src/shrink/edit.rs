@@ -188,9 +188,10 @@ fn drop_range(machine: &mut Machine, at: usize) -> bool {
 
 fn halve(span: Option<&mut PfnRange>) {
     if let Some(span) = span
-        && span.len() > 8 {
-            span.end.0 -= span.len() / 2;
-        }
+        && span.len() > 8
+    {
+        span.end.0 -= span.len() / 2;
+    }
 }
 
 /// Machines with `cpus` CPUs; what ran on others runs on CPU 0.

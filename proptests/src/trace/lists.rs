@@ -24,6 +24,9 @@ impl Engine<'_> {
         match self.k.frame(pfn) {
             FrameKnowledge::Taken(taken) if taken == order => {}
             FrameKnowledge::Gone(..) => {
+                // It left before its event: counted then.
+                self.moved.alloc[z] -= order.pages();
+                self.moved.operations -= 1;
                 self.prove(pfn);
                 self.verdict(Kind::PcpAlloc, z, Verdict::Inferred);
             }
@@ -38,6 +41,8 @@ impl Engine<'_> {
             _ => self.alloc_from_list(cpu, z, pfn, order, migratetype),
         }
         self.k.set_frame(pfn, FrameKnowledge::Allocated(order));
+        self.moved.alloc[z] += order.pages();
+        self.moved.operations += 1;
     }
 
     /// A block of an order that no per-CPU list holds, without a take before it.
@@ -137,6 +142,7 @@ impl Engine<'_> {
             }
             _ => {}
         }
+        self.moved.free += order.pages();
         self.k.set_frame(pfn, FrameKnowledge::Allocated(order));
         if !self.k.is_pcp_order(order) {
             self.free_direct(z, pfn, order);
@@ -157,6 +163,8 @@ impl Engine<'_> {
             return;
         }
         let departure = self.k.pop(owner, z, order, migratetype, pfn);
+        self.moved.alloc[z] += order.pages();
+        self.moved.operations += 1;
         if !departure.passed_over.is_empty() {
             self.infer(
                 Kind::PcpAlloc,

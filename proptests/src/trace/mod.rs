@@ -6,6 +6,7 @@
 //! on list content or a pageblock type that is not known yet). An inference without its proof by
 //! the end counts as contradicted.
 
+mod compare;
 mod engine;
 mod error;
 mod event;

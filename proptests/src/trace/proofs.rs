@@ -36,6 +36,9 @@ impl Engine<'_> {
             self.k.uncache(z, pfn);
             self.k.set_frame(pfn, FrameKnowledge::Gone(order, id));
         }
+        let blocks = passed_over.len() as u64;
+        self.moved.alloc[z] += blocks * order.pages();
+        self.moved.operations += blocks;
         self.inferences.push(Inference {
             line: self.line,
             kind,

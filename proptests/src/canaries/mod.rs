@@ -1,0 +1,59 @@
+//! Canaries: allocators with one planted fault, which each engine must find in every full run. A
+//! harness that lets one live is blind, however green it is.
+
+mod fault;
+mod planted;
+mod races;
+
+pub use fault::Fault;
+pub use planted::Planted;
+pub use races::{RACES, Race, RacyDeadlock, RacyLoss, RacyTwice};
+
+use crate::differential;
+use crate::drive::catch;
+use crate::engine::{Budget, Config, EngineReport};
+use crate::lawful::{self, Depth};
+use crate::script::Script;
+use mmspec_model::contract::LinuxPolicy;
+
+/// Cases within which a canary must be found.
+const CASES: u64 = 4_000;
+
+fn hunt<'a>(config: &Config<'a>, cases: u64) -> Config<'a> {
+    let budget = Budget::cases(cases);
+    Config { budget, shrink_runs: 0, failures: 1, progress: None, ..*config }
+}
+
+/// Plant every fault in `boot`'s allocator and compare it with the right one.
+pub fn of_differential<A: LinuxPolicy>(
+    config: &Config<'_>,
+    report: &mut EngineReport,
+    boot: impl Fn(&Script) -> A + Copy,
+) {
+    for fault in Fault::ALL {
+        let planted = |script: &Script| Planted::new(boot(script), script, *fault);
+        let run = catch(|| differential::run(&hunt(config, CASES), boot, planted));
+        report.canary(fault.name(), run.is_ok_and(|run| !run.failures.is_empty()));
+    }
+}
+
+/// Plant every fault that breaks a law and judge.
+pub fn of_laws<A: LinuxPolicy>(
+    config: &Config<'_>,
+    report: &mut EngineReport,
+    boot: impl Fn(&Script) -> A + Copy,
+) {
+    for fault in Fault::ALL.iter().filter(|fault| fault.breaks_a_law()) {
+        let planted = |script: &Script| Planted::new(boot(script), script, *fault);
+        let run = catch(|| lawful::run(&hunt(config, CASES), Depth::default(), planted));
+        report.canary(fault.name(), run.is_ok_and(|run| !run.failures.is_empty()));
+    }
+}
+
+/// Run the racy allocators under schedules.
+pub fn of_schedules(config: &Config<'_>, report: &mut EngineReport) {
+    for race in RACES {
+        let found = (race.hunt)(&hunt(config, 200 * 96));
+        report.canary(race.name, found);
+    }
+}

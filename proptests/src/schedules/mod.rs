@@ -1,0 +1,22 @@
+//! The schedule engine: a script's per-CPU columns run as threads under shuttle, which decides at
+//! every lock and atomic access who goes on.
+//!
+//! Ownership is checked at each hand-over (a block that `alloc` returns must overlap no block that
+//! any thread holds), the laws of quiescent states when all threads are done, and the laws of
+//! emptiness when all was given back. Panics, deadlocks and runs without end are findings too. A
+//! failing schedule is the list of threads chosen at each step; it is stored as text beside its
+//! script, replayed from there, and shrunk: fewer operations first, then fewer context switches.
+
+mod body;
+mod engine;
+mod platform;
+mod schedulers;
+mod shrinking;
+mod subject;
+
+pub use body::{column_of, concurrent_script};
+pub use engine::{Explored, Strategy, explore, replay, run, script};
+pub use platform::{Coarse, Fine};
+pub use schedulers::Schedule;
+pub use shrinking::shrink_case;
+pub use subject::{Boot, Subject};

@@ -1,0 +1,41 @@
+//! What runs under the schedules.
+
+use crate::drive::{Answer, Call, Caller, perform};
+use crate::script::Script;
+use mmspec_impl::{Owned, OwnedAllocator, PageAllocator, Platform};
+
+/// An allocator that threads share.
+pub trait Subject: Send + Sync + 'static {
+    /// Its platform.
+    type Platform: Platform;
+
+    /// The laws to ask at quiescence, by id; `None`: all.
+    const LAWS: Option<&'static [&'static str]> = None;
+
+    /// Make a call, on any thread.
+    fn call(&self, call: &Call, caller: &dyn Caller) -> Answer;
+
+    /// Put back what the subject keeps aside, at a moment without other calls.
+    fn settle(&self) {}
+
+    /// The allocator whose state is judged.
+    fn inner(&self) -> &PageAllocator<Self::Platform, Owned>;
+}
+
+/// How a subject is made for a script, inside an execution.
+pub type Boot<S> = fn(&Script) -> S;
+
+impl<P: Platform> Subject for OwnedAllocator<P>
+where
+    Self: Send + Sync,
+{
+    type Platform = P;
+
+    fn call(&self, call: &Call, caller: &dyn Caller) -> Answer {
+        perform(&mut self.shared(), call, caller)
+    }
+
+    fn inner(&self) -> &PageAllocator<P, Owned> {
+        self.shared()
+    }
+}

@@ -1,0 +1,71 @@
+//! The figures at the end against the snapshot after.
+
+use super::engine::Engine;
+use super::folder::Snapshot;
+use super::report::Difference;
+
+impl Engine<'_> {
+    /// Compare what is known at the end with /proc. What falls between a snapshot and the trace
+    /// shows as a difference.
+    pub(super) fn compare(&mut self, before: &Snapshot, after: &Snapshot) {
+        for (z, (kind, _)) in self.k.shape().zones.clone().into_iter().enumerate() {
+            let (known, all) = self.k.known_pageblocks(z);
+            self.report.pageblocks.push((kind, known, all));
+            self.compare_free_lists(z, after);
+            self.compare_cached(z, after);
+        }
+        if self.report.lost_events == 0 {
+            self.compare_vmstat(before, after);
+        }
+    }
+
+    fn figure(&mut self, name: String, expected: u64, seen: u64) {
+        self.report.compared += 1;
+        if expected != seen {
+            let (expected, seen) = (expected as i64, seen as i64);
+            self.report.differences.push(Difference { name, expected, seen });
+        }
+    }
+
+    fn compare_free_lists(&mut self, z: usize, after: &Snapshot) {
+        let kind = self.zone_kind(z);
+        let Some(row) = after.buddyinfo.as_ref().and_then(|text| text.row(0, kind)) else { return };
+        if !self.k.is_complete() {
+            return;
+        }
+        for (order, (expected, seen)) in
+            self.k.free_counts(z).into_iter().zip(&row.blocks).enumerate()
+        {
+            self.figure(format!("buddyinfo {kind} order {order}"), expected as u64, *seen);
+        }
+    }
+
+    fn compare_cached(&mut self, z: usize, after: &Snapshot) {
+        let kind = self.zone_kind(z);
+        let zone = after.zoneinfo.as_ref().and_then(|text| text.zone(0, kind));
+        let Some(populated) = zone.and_then(|zone| zone.populated.as_ref()) else { return };
+        for set in &populated.pagesets {
+            let cpu = set.cpu as usize;
+            if cpu < self.cpus.len() && self.k.knows_all_cached(cpu, z) {
+                let name = format!("zoneinfo {kind} cpu {cpu} count");
+                self.figure(name, self.k.cached_pages(cpu, z), set.count);
+            }
+        }
+    }
+
+    fn compare_vmstat(&mut self, before: &Snapshot, after: &Snapshot) {
+        let (Some(before), Some(after)) = (&before.vmstat, &after.vmstat) else { return };
+        let mut moved = vec![
+            ("pgfree".to_owned(), self.moved.free),
+            ("numa_hit".to_owned(), self.moved.operations),
+        ];
+        for (z, pages) in self.moved.alloc.iter().enumerate() {
+            moved.push((format!("pgalloc_{}", self.zone_kind(z).event_suffix()), *pages));
+        }
+        for (name, by) in moved {
+            if let (Some(from), Some(to)) = (before.get(&name), after.get(&name)) {
+                self.figure(format!("vmstat {name}"), from + by, to);
+            }
+        }
+    }
+}
