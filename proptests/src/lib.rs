@@ -4,6 +4,7 @@ pub mod canaries;
 pub mod differential;
 pub mod drive;
 pub mod engine;
+pub mod explorer;
 pub mod generate;
 pub mod lawful;
 pub mod marks;
