@@ -43,7 +43,7 @@ fn file(folder: &str, name: &str, text: &str) -> String {
 const SCRIPT: &str = "\
 mms 1
 machine cpus=2 max_order=10 pageblock_order=9
-zone Normal 0x0..0x1000
+zone Normal 0x1000..0x2000
 rules linux_6_12
 a1 = alloc cpu=0 order=0 gfp=GFP_KERNEL
 a2 = alloc cpu=1 order=3 gfp=GFP_HIGHUSER_MOVABLE
@@ -166,11 +166,11 @@ fn a_trace_that_contradicts_the_rules_ends_with_1() {
         let at = free + alloc.expect("an allocation");
         let words: Vec<String> = lines[at]
             .split(' ')
-            .map(|word| if word.starts_with("pfn=") { "pfn=0x7".into() } else { word.to_owned() })
+            .map(|word| if word.starts_with("pfn=") { "pfn=0x1007".into() } else { word.to_owned() })
             .collect();
         lines[at] = words.join(" ");
         lines.join("\n") + "\n"
     });
     let (json, _) = run(&["trace", &trace, "--rules", "linux_6_12", "--json"], 1);
-    assert!(json.contains("\"seen\": \"0x7@0"), "{json}");
+    assert!(json.contains("\"seen\": \"0x1007@0"), "{json}");
 }

@@ -21,7 +21,8 @@ pub struct Recording {
     pub kpageflags_before: Vec<u8>,
 }
 
-/// Play a script on the reference and record it.
+/// Play a script on the reference and record it. The kernel's trace shows frame 0 for a request
+/// that failed: a machine whose frame 0 can be handed out leaves a trace that says less.
 ///
 /// # Errors
 /// The script's machine or tunables are impossible.
