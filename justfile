@@ -38,14 +38,14 @@ fuzz-check:
 
 # Write the seed corpora of the fuzz targets from the scripts of this repository.
 seeds:
-    cargo run --release --manifest-path fuzz/Cargo.toml --example seeds --locked
+    cargo run --release --locked -p mmspec-snapshots --example seeds -- fuzz/corpus proptests/regressions
 
 # Fuzz one target for as long as you like (nightly toolchain and cargo-fuzz).
-fuzz target="differential" time="0":
+fuzz target="differential" time="0": seeds
     fuzz/run {{target}} {{time}}
 
 # Fuzz every target for a short while.
-fuzz-ci:
+fuzz-ci: seeds
     fuzz/run differential {{seconds}}
     fuzz/run script {{seconds}}
     fuzz/run trace {{seconds}}

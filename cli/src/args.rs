@@ -17,15 +17,48 @@ const EXIT_CODES: &str = "Exit codes: 0 nothing wrong, 1 a violation was found, 
 pub(crate) enum Command {
     /// List the laws: what must hold for any allocator
     Laws,
+    /// Explain a kernel's kmem trace with the reference
+    Trace(Trace),
     /// Tell a script step by step, with a picture of memory
     Explain(Explain),
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Trace {
+    /// The kernel's text trace, plain or gzip
+    pub(crate) file: PathBuf,
+    /// Folder of the /proc files before the trace [default: the trace's folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) before: Option<PathBuf>,
+    /// Folder of the /proc files after the trace [default: the trace's folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) after: Option<PathBuf>,
+    /// The kernel's rules: linux_6_1, linux_6_12 or linux_6_18 [default: by kernel.txt beside the
+    /// trace]
+    #[arg(long, value_name = "PRESET")]
+    pub(crate) rules: Option<String>,
+    /// One JSON object (docs/json.md)
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Explain {
     /// A script (.mms); - reads standard input
     pub(crate) file: PathBuf,
+    /// Which allocator plays it
+    #[arg(long, value_enum, default_value_t = Side::Reference)]
+    pub(crate) on: Side,
     /// Only the picture of memory at the start and at the end
     #[arg(long)]
     pub(crate) brief: bool,
+}
+
+/// An allocator of this repository.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Side {
+    /// The specification
+    Reference,
+    /// The implementation
+    Impl,
 }

@@ -3,7 +3,10 @@
 mod args;
 mod commands;
 mod input;
+mod interrupt;
+mod json;
 mod output;
+mod progress;
 mod table;
 
 use args::{Args, Command};
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
 fn run(command: &Command, out: &mut Out) -> anyhow::Result<Verdict> {
     match command {
         Command::Laws => commands::laws::run(out),
+        Command::Trace(args) => commands::trace::run(args, out),
         Command::Explain(args) => commands::explain::run(args, out),
     }
 }

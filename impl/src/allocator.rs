@@ -3,6 +3,7 @@
 use crate::{
     frame::Allocated,
     geometry::{Geometry, Tables},
+    path::Classes,
     pcp::{CpuSlot, Pcp, PcpSlot},
     platform::{PcpLock, Platform},
     storage::{Backing, Storage},
@@ -33,8 +34,7 @@ pub struct PageAllocator<P: Platform, B: Backing> {
     pub(crate) geometry: Geometry,
     pub(crate) nr_zones: usize,
     pub(crate) nr_cpus: usize,
-    /// For each zone kind, the zone that a request with that highest kind prefers.
-    pub(crate) preferred: [Option<u8>; NR_ZONES],
+    pub(crate) classes: Classes,
     zones: [Zone<P>; MAX_ZONES],
     pub(crate) storage: Storage<P, B>,
     pub(crate) config: P::ZoneLock<Config>,
@@ -50,7 +50,7 @@ pub(crate) struct Parts<P: Platform, B: Backing> {
     pub(crate) geometry: Geometry,
     pub(crate) nr_zones: usize,
     pub(crate) nr_cpus: usize,
-    pub(crate) preferred: [Option<u8>; NR_ZONES],
+    pub(crate) classes: Classes,
     pub(crate) zones: [Zone<P>; MAX_ZONES],
     pub(crate) storage: Storage<P, B>,
     pub(crate) config: Config,
@@ -63,7 +63,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
             geometry: parts.geometry,
             nr_zones: parts.nr_zones,
             nr_cpus: parts.nr_cpus,
-            preferred: parts.preferred,
+            classes: parts.classes,
             zones: parts.zones,
             storage: parts.storage,
             config: P::ZoneLock::new(parts.config),
@@ -80,6 +80,13 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     #[inline]
     pub(crate) fn zones(&self) -> &[Zone<P>] {
         &self.zones[..self.nr_zones]
+    }
+
+    /// One zone. Positions come from the allocator's own tables, so the mask changes nothing.
+    #[inline]
+    pub(crate) fn zone(&self, at: usize) -> &Zone<P> {
+        const { assert!(MAX_ZONES.is_power_of_two()) };
+        &self.zones[at & (MAX_ZONES - 1)]
     }
 
     #[inline]
@@ -145,18 +152,19 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         record.set_allocated(frame, block);
     }
 
-    /// Check that a block given back is one that was handed out with that order.
+    /// Check, in debug builds, that a block given back is one that was handed out with that order.
+    /// A release build does not even read the record: it is often cold, and only has to be written.
     #[inline]
-    pub(crate) fn check_free(&self, frame: u32, order: u8) -> bool {
-        let allocated = self.storage.links[frame as usize].allocated(frame);
-        let fits = allocated.is_some_and(|block| block.order == order);
-        debug_assert!(
-            fits,
-            "free of frame {} at order {order}, but it is {allocated:?}, {:?}: freed twice, or \
-             with another order than it was allocated with",
-            self.geometry.pfn(frame),
-            self.storage.frames[frame as usize].get()
-        );
-        fits
+    pub(crate) fn check_free(&self, frame: u32, order: u8) {
+        if cfg!(debug_assertions) {
+            let allocated = self.storage.links[frame as usize].allocated(frame);
+            assert!(
+                allocated.is_some_and(|block| block.order == order),
+                "free of frame {} at order {order}, but it is {allocated:?}, {:?}: freed twice, \
+                 or with another order than it was allocated with",
+                self.geometry.pfn(frame),
+                self.storage.frames[frame as usize].get()
+            );
+        }
     }
 }

@@ -54,7 +54,7 @@ impl<P: Platform> Clone for OwnedAllocator<P> {
             geometry: from.geometry,
             nr_zones: from.nr_zones,
             nr_cpus: from.nr_cpus,
-            preferred: from.preferred,
+            classes: from.classes,
             zones: from.copy_zones(),
             storage: from.storage.copy(),
             config: *from.lock_config(),

@@ -8,7 +8,8 @@ use mmspec_model::vocab::{
     CpuId, Gfp, KmemEvent, Machine, MigrateType, Order, Pfn, Rules, Tunables, ZoneIdx, ZoneKind,
 };
 use mmspec_proptests::trace::{
-    Kind, Line, Options, Payload, Reader, Report, Snapshot, TraceErrorKind, explain, explain_reader,
+    Kind, Line, Options, Payload, Reader, RecordError, Recording, Report, Snapshot, TraceErrorKind,
+    explain, explain_reader, record,
 };
 use std::fmt::Write as _;
 use std::io::Read as _;
@@ -244,4 +245,30 @@ fn lost_events_end_knowledge() {
     lines.remove(6000);
     let silent = run(&lines.join("\n"), &before, Rules::linux_6_12()).unwrap();
     assert!(!silent.is_consistent(), "events that vanish without a word must show");
+}
+
+/// A recording never writes over files that are there, with or without root.
+#[test]
+fn a_recording_overwrites_nothing() {
+    let cancel = AtomicBool::new(true);
+    let error = record(&folder(), &Recording::default(), &cancel, &mut |_| {}).unwrap_err();
+    assert!(matches!(error, RecordError::NotEmpty(_)), "{error}");
+}
+
+/// Events that fall into the reading of kpageflags correct it.
+#[test]
+fn events_during_the_snapshot_correct_it() {
+    let before = Snapshot::load(&folder(), "before").unwrap();
+    let line = |us: u64, text: &str| format!("  a-1 [000] ..... 1.{us:06}: {text}\n");
+    let taken =
+        "mm_page_alloc_zone_locked: page=1 pfn=0x10000 order=10 migratetype=1 percpu_refill=0";
+    let during = line(1, "tracing_mark_write: mmspec: snapshot begins")
+        + &line(2, taken)
+        + &line(3, "tracing_mark_write: mmspec: snapshot ends");
+    // Freed after: only a block that is known to be in use merges back without a contradiction.
+    let after = line(4, "mm_page_free: page=1 pfn=0x10000 order=10");
+    let report = run(&format!("{during}{after}"), &before, Rules::linux_6_12()).unwrap();
+    assert_eq!(report.ownership_contradictions, 0, "{:?}", report.unexplained);
+    let report = run(&after, &before, Rules::linux_6_12()).unwrap();
+    assert_eq!(report.ownership_contradictions, 1);
 }

@@ -51,7 +51,7 @@ impl<'a, T: LinuxPolicy> Explain<'a, T> {
     /// # Errors
     /// None in practice: what the model renders can be parsed.
     pub fn new(script: &'a Script, allocator: T) -> Result<Self, ProcError> {
-        let session = Session::new(allocator);
+        let session = Session::new(script, allocator);
         let mut explain =
             Self { script, session, figures: Figures::default(), picture: Vec::new(), at: 0 };
         explain.figures = explain.now()?;

@@ -3,7 +3,9 @@
 use crate::{Done, Phase, Session};
 use mmspec_model::contract::{LinuxPolicy, Outcome};
 use mmspec_model::proc::{Figures, ProcError, ProcFile, View};
-use mmspec_model::vocab::{CpuId, MachineRef, Rules};
+use mmspec_model::vocab::CpuId;
+use mmspec_proptests::drive::Answer;
+use mmspec_proptests::script::Script;
 use std::fmt::Write;
 
 /// Play `phases` on a booted allocator. After each phase the report holds what the operations led
@@ -13,12 +15,11 @@ use std::fmt::Write;
 /// # Errors
 /// None in practice: what the model renders can be parsed.
 pub fn report<T: LinuxPolicy>(
-    allocator: T,
-    machine: MachineRef<'_>,
-    rules: &Rules,
+    script: &Script,
     phases: &[Phase],
+    allocator: T,
 ) -> Result<String, ProcError> {
-    let mut session = Session::new(allocator);
+    let mut session = Session::new(script, allocator);
     let mut out = String::new();
     let mut before = Figures::default();
     for (at, phase) in phases.iter().enumerate() {
@@ -26,7 +27,8 @@ pub fn report<T: LinuxPolicy>(
         let done: Vec<Done> = phase.ops.iter().map(|op| session.step(op)).collect();
         summary(&mut out, &done);
         let online = |cpu: CpuId| session.allocator().is_online(cpu);
-        let view = View::new(session.allocator(), machine, rules).with_online(&online);
+        let view = View::new(session.allocator(), script.machine.as_ref(), &script.rules)
+            .with_online(&online);
         let last = at + 1 == phases.len();
         let files: &[ProcFile] = if last { &ProcFile::ALL } else { &ProcFile::ALL[..2] };
         let figures = Figures::of_view(&view)?;
@@ -67,26 +69,19 @@ fn line(out: &mut String, text: &str) {
 /// difference changes.
 fn summary(out: &mut String, done: &[Done]) {
     let count = |is: &dyn Fn(&Done) -> bool| done.iter().filter(|done| is(done)).count();
-    let pages: Vec<u64> = done
-        .iter()
-        .flat_map(|done| match done {
-            Done::Allocated(outcome) => outcome.page().into_iter().collect(),
-            Done::Filled(pages) => pages.clone(),
-            _ => Vec::new(),
-        })
-        .map(|pfn| pfn.0)
-        .collect();
+    let pages: Vec<u64> = done.iter().flat_map(Done::pages).map(|pfn| pfn.0).collect();
     // Each frame is weighted by its place, so that an exchange shows as well.
     let digest = pages.iter().zip(1_u64..).fold(0_u64, |sum, (pfn, place)| {
         sum.wrapping_mul(0x0100_0000_01b3).wrapping_add(pfn ^ place)
     });
-    let slow = count(&|done| matches!(done, Done::Allocated(Outcome::SlowPath)));
-    let refused = count(&|done| matches!(done, Done::Allocated(Outcome::Refused(_))));
-    let skipped = count(&|done| matches!(done, Done::Skipped(_)));
+    let slow = count(&|done| done.answer == Answer::Outcome(Outcome::SlowPath));
+    let refused = count(&|done| matches!(done.answer, Answer::Outcome(Outcome::Refused(_))));
+    let skipped = count(&Done::is_skipped);
     line(out, &format!("operations {}", done.len()));
     line(out, &format!("blocks handed out {}, digest {digest:016x}", pages.len()));
     line(out, &format!("to the slow path {slow}, refused {refused}, skipped {skipped}"));
-    for done in done.iter().filter(|done| matches!(done, Done::Answer(_) | Done::Check(..))) {
+    let told = |done: &&Done| matches!(done.answer, Answer::Flag(_) | Answer::Checks(..));
+    for done in done.iter().filter(told) {
         line(out, &format!("answer: {done}"));
     }
 }

@@ -2,3 +2,4 @@
 
 pub(crate) mod explain;
 pub(crate) mod laws;
+pub(crate) mod trace;

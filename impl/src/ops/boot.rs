@@ -6,6 +6,7 @@ use crate::{
     error::SetupError,
     frame::{Frame, Links},
     geometry::{Geometry, Tables},
+    path::Classes,
     platform::{PcpLock, Platform},
     storage::{Backing, Storage, StorageSize},
     vmstat::{Item, StatDiff},
@@ -59,9 +60,10 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
             online_cpus: machine.cpus,
             disabled: [false; MAX_ZONES],
         };
-        let preferred = preferred_zones(&zones[..nr_zones]);
+        let kind_of = |zone: u8| zones[usize::from(zone)].info.kind;
+        let classes = Classes::new(&geometry, &preferred_zones(&zones[..nr_zones]), kind_of);
         let nr_cpus = usize::from(machine.cpus);
-        let parts = Parts { geometry, nr_zones, nr_cpus, preferred, zones, storage, config };
+        let parts = Parts { geometry, nr_zones, nr_cpus, classes, zones, storage, config };
         let allocator = Self::assemble(parts);
         allocator.start_cpus();
         Ok(allocator)

@@ -2,7 +2,6 @@
 
 use crate::{
     allocator::PageAllocator,
-    pcp::Limits,
     platform::{Lock, PcpLock, Platform},
     storage::Backing,
 };
@@ -50,8 +49,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
                 return;
             }
             config.disabled[zone] = true;
-            let scale_max = config.tunables.pcp_batch_scale_max;
-            self.set_limits(zone, Limits { scale_max, ..Limits::THROUGH });
+            self.refresh_limits(&config, zone);
         }
         let _turn = self.draining.lock();
         for cpu in self.cpu_ids().filter(|cpu| self.cpu(*cpu).is_online()) {

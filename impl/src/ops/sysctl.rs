@@ -105,17 +105,18 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         zone.map_or(0, |zone| zone.info.managed)
     }
 
-    /// Recompute the limits of the per-CPU lists of a zone, unless they are disabled.
+    /// Recompute the limits of the per-CPU lists of a zone. Disabled lists stay disabled.
     pub(crate) fn refresh_limits(&self, config: &Config, zone: usize) {
+        let scale_max = config.tunables.pcp_batch_scale_max;
         if config.disabled[zone] {
-            return;
+            return self.set_limits(zone, Limits { scale_max, ..Limits::THROUGH });
         }
         let limits = Limits::of(&Sizing {
             managed: self.zones()[zone].info.managed,
             low: self.zones()[zone].mark(Mark::Low),
             cpus: u64::from(config.online_cpus),
             fraction: config.tunables.percpu_pagelist_high_fraction,
-            scale_max: config.tunables.pcp_batch_scale_max,
+            scale_max,
             auto_tuning: self.geometry.auto_tuning,
         });
         self.set_limits(zone, limits);

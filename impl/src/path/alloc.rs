@@ -11,7 +11,7 @@ use crate::{
 };
 use mmspec_model::{
     contract::{Outcome, Refusal, Request},
-    vocab::{AllocFlags, CpuId, Gfp, Mark, MigrateType, ZoneFlags, ZoneKind},
+    vocab::{AllocFlags, CpuId, Gfp, Mark, Order, ZoneFlags, ZoneKind},
 };
 
 /// A request with everything decided that does not depend on the zone tried.
@@ -41,49 +41,109 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// If the machine has no such CPU.
     #[inline]
     pub fn alloc_pages(&self, cpu: CpuId, request: Request) -> Outcome {
-        match self.prepare(request) {
-            Ok(mut attempt) => self.get_page(cpu, &mut attempt),
+        // The parts of the request go on in registers: a request read back from memory that was
+        // just written piece by piece would wait for all stores before it.
+        let Request { order, gfp, attempt } = request;
+        match attempt {
+            // The common order as a constant makes the whole way shorter.
+            None if order == Order::ZERO => self.alloc_quick(cpu, Order::ZERO, gfp),
+            None => self.alloc_first(cpu, order, gfp),
+            Some((mark, flags)) => self.alloc_at(cpu, order, gfp, mark, flags),
+        }
+    }
+
+    /// A first attempt of any order but 0.
+    #[inline(never)]
+    fn alloc_first(&self, cpu: CpuId, order: Order, gfp: Gfp) -> Outcome {
+        if order.get() > self.geometry.max_order {
+            return Outcome::Refused(Refusal::OrderTooLarge(order));
+        }
+        self.alloc_quick(cpu, order, gfp)
+    }
+
+    /// A first attempt. All is decided by a table and by one check of the preferred zone; what that
+    /// does not settle takes the long way.
+    #[inline(always)]
+    fn alloc_quick(&self, cpu: CpuId, order: Order, gfp: Gfp) -> Outcome {
+        let Some(class) = self.classes.get(gfp) else {
+            return self.alloc_slowly(cpu, order, gfp, false);
+        };
+        let want = class.want(order.get(), gfp);
+        let at = usize::from(class.zone);
+        let zone = self.zone(at);
+        let mark = if self.geometry.rules.below_high && !zone.is_below_high() {
+            Mark::High
+        } else {
+            Mark::Low
+        };
+        if !zone.has_room(&self.geometry.rules, order.get(), mark, class.highest, want.flags) {
+            return self.alloc_slowly(cpu, order, gfp, false);
+        }
+        match self.rmqueue(cpu, at, &want) {
+            Some(frame) => Outcome::Page(self.geometry.pfn(frame)),
+            None => self.alloc_slowly(cpu, order, gfp, true),
+        }
+    }
+
+    /// A first attempt zone by zone. With `failed`, the preferred zone was allowed and had nothing.
+    #[cold]
+    fn alloc_slowly(&self, cpu: CpuId, order: Order, gfp: Gfp, failed: bool) -> Outcome {
+        match self.prepare(order, gfp) {
+            Ok(mut attempt) => self.get_page(cpu, &mut attempt, failed),
             Err(refusal) => Outcome::Refused(refusal),
         }
     }
 
-    /// Decide flags, type and preferred zone, or refuse.
-    #[inline]
-    pub(crate) fn prepare(&self, request: Request) -> Result<Attempt, Refusal> {
-        let (order, gfp) = (request.order.get(), request.gfp);
-        if order > self.geometry.max_order {
-            return Err(Refusal::OrderTooLarge(request.order));
-        }
-        let highest = gfp.highest_zone()?;
-        let asked = gfp.migratetype()?;
-        let preferred = self.preferred[highest.index()].ok_or(Refusal::NoZone)?;
-        let preferred = usize::from(preferred);
-        let migratetype = if self.geometry.grouping { asked } else { MigrateType::Unmovable };
-        let (mark, mut flags) = match request.attempt {
-            Some(given) => given,
-            None if self.zones()[preferred].info.kind == ZoneKind::Normal => {
-                (Mark::Low, AllocFlags::NOFRAGMENT)
+    /// An attempt at a given mark with given flags.
+    #[cold]
+    fn alloc_at(
+        &self,
+        cpu: CpuId,
+        order: Order,
+        gfp: Gfp,
+        mark: Mark,
+        flags: AllocFlags,
+    ) -> Outcome {
+        match self.prepare(order, gfp) {
+            Ok(mut attempt) => {
+                attempt.mark = mark;
+                attempt.want.flags = (attempt.want.flags - AllocFlags::NOFRAGMENT) | flags;
+                self.get_page(cpu, &mut attempt, false)
             }
-            None => (Mark::Low, AllocFlags::empty()),
-        };
-        if gfp.contains(Gfp::KSWAPD_RECLAIM) {
-            flags |= AllocFlags::KSWAPD;
+            Err(refusal) => Outcome::Refused(refusal),
         }
-        if self.geometry.cma_built && migratetype == MigrateType::Movable {
-            flags |= AllocFlags::CMA;
-        }
-        let movable = asked == MigrateType::Movable;
-        let want = Want { order, migratetype, flags, movable };
-        Ok(Attempt { want, gfp, mark, highest, preferred })
     }
 
-    /// Try the zones from the preferred one down; once more without NOFRAGMENT.
-    #[inline]
-    pub(crate) fn get_page(&self, cpu: CpuId, attempt: &mut Attempt) -> Outcome {
+    /// Decide flags, type and preferred zone of a first attempt, or refuse.
+    pub(crate) fn prepare(&self, order: Order, gfp: Gfp) -> Result<Attempt, Refusal> {
+        if order.get() > self.geometry.max_order {
+            return Err(Refusal::OrderTooLarge(order));
+        }
+        let Some(class) = self.classes.get(gfp) else {
+            gfp.highest_zone()?;
+            gfp.migratetype()?;
+            return Err(Refusal::NoZone);
+        };
+        Ok(Attempt {
+            want: class.want(order.get(), gfp),
+            gfp,
+            mark: Mark::Low,
+            highest: class.highest,
+            preferred: usize::from(class.zone),
+        })
+    }
+
+    /// Try the zones from the preferred one down; once more without NOFRAGMENT. With `failed`, the
+    /// first turn leaves out the preferred zone.
+    pub(crate) fn get_page(&self, cpu: CpuId, attempt: &mut Attempt, failed: bool) -> Outcome {
+        let mut left_out = failed.then_some(attempt.preferred);
         loop {
             for at in (0..=attempt.preferred).rev() {
-                let zone = &self.zones()[at];
-                if zone.info.managed == 0 || !self.may_take(zone, attempt) {
+                let zone = self.zone(at);
+                if left_out.take() == Some(at)
+                    || zone.info.managed == 0
+                    || !self.may_take(zone, attempt)
+                {
                     continue;
                 }
                 if let Some(frame) = self.rmqueue(cpu, at, &attempt.want) {
@@ -98,7 +158,6 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     }
 
     /// Whether the watermarks let the attempt have a zone's pages.
-    #[inline]
     fn may_take(&self, zone: &Zone<P>, attempt: &Attempt) -> bool {
         let rules = &self.geometry.rules;
         if rules.below_high && !zone.flags().contains(ZoneFlags::BELOW_HIGH) {
@@ -112,9 +171,9 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     }
 
     /// Take a block from one zone: the CPU's lists first, then the zone's.
-    #[inline]
+    #[inline(always)]
     fn rmqueue(&self, cpu: CpuId, at: usize, want: &Want) -> Option<u32> {
-        let zone = &self.zones()[at];
+        let zone = self.zone(at);
         let slot = self.slot(cpu, at);
         let mut frame = None;
         if self.geometry.is_pcp_order(want.order)
@@ -141,7 +200,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// Take a block from the zone's lists.
     #[cold]
     fn rmqueue_direct(&self, cpu: CpuId, at: usize, want: &Want) -> Option<u32> {
-        let mut locked = self.zones()[at].lock(self.tables(), &self.slot(cpu, at).diff);
+        let mut locked = self.zone(at).lock(self.tables(), &self.slot(cpu, at).diff);
         let frame = locked.buddy().rmqueue_direct(want.order, want.migratetype, want.flags)?;
         self.hand_out(frame, Allocated { order: want.order, movable: want.movable });
         Some(frame)
@@ -150,7 +209,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// Perhaps reserve the pageblock of a block just handed out (page_alloc.md §1.13).
     #[cold]
     fn reserve_highatomic(&self, cpu: CpuId, at: usize, frame: u32, order: u8) {
-        let zone = &self.zones()[at];
+        let zone = self.zone(at);
         let limit = Buddy::highatomic_limit(
             self.geometry.rules.highatomic_limit,
             zone.info.managed,

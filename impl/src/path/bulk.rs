@@ -1,10 +1,8 @@
 //! Bulk allocation of single pages (page_alloc.md §4.6).
 
-use crate::{allocator::PageAllocator, path::alloc::Attempt, platform::Platform, storage::Backing};
-use mmspec_model::{
-    contract::Request,
-    vocab::{AllocFlags, CpuId, Gfp, Mark, Order, Pfn},
-};
+use super::alloc::Attempt;
+use crate::{allocator::PageAllocator, platform::Platform, storage::Backing};
+use mmspec_model::vocab::{AllocFlags, CpuId, Gfp, Mark, Order, Pfn};
 
 impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// Fill empty slots with single pages; the number of filled slots. See
@@ -18,14 +16,14 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         if wanted == 0 {
             return filled;
         }
-        let Ok(mut attempt) = self.prepare(Request::new(Order::ZERO, gfp)) else { return filled };
+        let Ok(mut attempt) = self.prepare(Order::ZERO, gfp) else { return filled };
         if wanted > 1 {
             let got = self.alloc_from_lists(cpu, attempt, wanted as u64, slots);
             if got > 0 {
                 return filled + got;
             }
         }
-        let page = self.get_page(cpu, &mut attempt).page();
+        let page = self.get_page(cpu, &mut attempt, false).page();
         let free = slots.iter_mut().find(|slot| slot.is_none());
         if let (Some(slot), Some(page)) = (free, page) {
             *slot = Some(page);
@@ -48,13 +46,13 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         let mut check = attempt.check(Mark::Low);
         check.flags = want.flags;
         check.extra = wanted;
-        check.highest = self.zones()[attempt.preferred].info.kind;
+        check.highest = self.zone(attempt.preferred).info.kind;
         let passes = |at: &usize| {
-            let zone = &self.zones()[*at];
+            let zone = self.zone(*at);
             zone.info.managed > 0 && zone.watermark_fast(&self.geometry.rules, &check, attempt.gfp)
         };
         let Some(at) = (0..=attempt.preferred).rev().find(passes) else { return 0 };
-        let (zone, slot) = (&self.zones()[at], self.slot(cpu, at));
+        let (zone, slot) = (self.zone(at), self.slot(cpu, at));
         let Some(mut pcp) = self.try_lock_lists(cpu, slot) else { return 0 };
         let mut got = 0;
         for free in slots.iter_mut().filter(|slot| slot.is_none()) {

@@ -19,13 +19,23 @@ struct Freed {
 }
 
 impl<P: Platform, B: Backing> PageAllocator<P, B> {
-    /// Free a block on `cpu`, with the order that it was allocated with. A block that is not
-    /// allocated with that order is left alone (a debug build panics).
+    /// Free a block on `cpu`, with the order that it was allocated with. Debug builds check that it
+    /// is so; a release build trusts the caller as far as the frame lies in a zone.
     ///
     /// # Panics
     /// If the machine has no such CPU.
     #[inline]
     pub fn free_pages(&self, cpu: CpuId, pfn: Pfn, order: Order) {
+        // The common order as a constant makes the whole way shorter.
+        if order == Order::ZERO {
+            self.free_block(cpu, pfn, Order::ZERO);
+        } else {
+            self.free_block(cpu, pfn, order);
+        }
+    }
+
+    #[inline(always)]
+    fn free_block(&self, cpu: CpuId, pfn: Pfn, order: Order) {
         let Some(freed) = self.accept(pfn, order) else { return };
         if !self.geometry.is_pcp_order(freed.order) {
             return self.free_past(cpu, freed, None);
@@ -83,11 +93,12 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         debug_assert!(zone.is_some(), "free of frame {pfn}, which no zone spans");
         let zone = zone?;
         let frame = self.geometry.index(pfn);
-        self.check_free(frame, order.get()).then_some(Freed { frame, order: order.get(), zone })
+        self.check_free(frame, order.get());
+        Some(Freed { frame, order: order.get(), zone })
     }
 
     /// Put a block on the CPU's lists, then give back what is too much.
-    #[inline]
+    #[inline(always)]
     fn commit(
         &self,
         cpu: CpuId,
@@ -106,7 +117,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
             auto_tuning: self.geometry.auto_tuning,
             half_min: self.geometry.rules.free_high_half_min,
         };
-        let flags = self.zones()[zone].flags();
+        let flags = self.zone(zone).flags();
         if let Some(excess) = pcp.freed(order, flags, rules) {
             self.flush(cpu, zone, pcp, excess, list);
         }
@@ -123,7 +134,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// Give pages back to the zone; it may be above its high mark again.
     #[cold]
     fn flush(&self, cpu: CpuId, at: usize, pcp: &mut Pcp, pages: i32, list: usize) {
-        let zone = &self.zones()[at];
+        let zone = self.zone(at);
         self.bulk_free(zone, pcp, &self.slot(cpu, at).diff, pages, list);
         if zone.flags().contains(ZoneFlags::BELOW_HIGH) && self.is_above_high(zone) {
             zone.clear_flag(ZoneFlags::BELOW_HIGH);
@@ -154,7 +165,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     #[cold]
     fn free_past(&self, cpu: CpuId, freed: Freed, list_type: Option<MigrateType>) {
         let Freed { frame, order, zone } = freed;
-        let mut locked = self.zones()[zone].lock(self.tables(), &self.slot(cpu, zone).diff);
+        let mut locked = self.zone(zone).lock(self.tables(), &self.slot(cpu, zone).diff);
         let mut buddy = locked.buddy();
         buddy.tables.links[frame as usize].clear();
         buddy.tables.set_frame(frame, Frame::TAIL);

@@ -1,5 +1,8 @@
 //! What a request and a free go through.
 
-pub(crate) mod alloc;
+mod alloc;
 mod bulk;
+mod class;
 mod free;
+
+pub(crate) use class::Classes;

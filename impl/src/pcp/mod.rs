@@ -98,7 +98,7 @@ impl<P: Platform> Default for PcpSlot<P> {
 
 /// What concerns one CPU whatever the zone, as the embedder's storage holds it.
 #[derive(Debug)]
-#[repr(align(64))]
+#[repr(align(128))]
 pub struct CpuSlot {
     /// Attempts to lock the own lists that are to fail.
     failures: AtomicU32,

@@ -23,7 +23,7 @@ pub(crate) struct Want {
 
 impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// Take a block from a CPU's lists, after a refill if need be. Counts the hand-out.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pcp_take(
         &self,
         zone: &Zone<P>,

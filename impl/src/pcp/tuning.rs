@@ -94,7 +94,7 @@ impl Pcp {
 
     /// Book a block of `order` that was put on a list; the pages to give back now, if the lists
     /// are full (page_alloc.md §2.5).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn freed(&mut self, order: u8, zone: ZoneFlags, rules: FreeRules) -> Option<i32> {
         let pages = 1 << order;
         self.pgfree += pages as u64;
@@ -168,6 +168,7 @@ impl Pcp {
     }
 
     /// The pages to give back up to 6.6.
+    #[inline(never)]
     fn excess_by_factor(&mut self, free_high: bool, zone: ZoneFlags) -> Option<i32> {
         let batch = self.limits.batch;
         let limit = if self.high == 0 || free_high {

@@ -5,9 +5,16 @@
 
 use core::ops::DerefMut;
 
+#[cfg(feature = "std")]
+mod biased;
+#[cfg(feature = "std")]
+mod membarrier;
 mod spin;
 #[cfg(feature = "std")]
 mod std_platform;
+
+#[cfg(feature = "std")]
+pub use biased::{BiasedGuard, BiasedLock};
 
 pub use spin::{Relax, SpinGuard, SpinLock, SpinLoop, SpinPlatform};
 #[cfg(feature = "std")]

@@ -1,6 +1,6 @@
 //! The platform of ordinary processes: locks that spin, then yield.
 
-use super::{Platform, Relax, SpinLock};
+use super::{BiasedLock, Platform, Relax, SpinLock};
 use core::sync::atomic::AtomicU64;
 
 /// Spins a little, then gives the processor away: the holder may have been preempted.
@@ -20,12 +20,13 @@ impl Relax for YieldAfterSpins {
     }
 }
 
-/// The platform of ordinary processes.
+/// The platform of ordinary processes: zone locks spin, then yield; the lock of a CPU's lists is
+/// biased to the thread that works as that CPU ([`BiasedLock`]).
 #[derive(Clone, Copy, Debug)]
 pub struct StdPlatform;
 
 impl Platform for StdPlatform {
     type Word = AtomicU64;
     type ZoneLock<T: Send + 'static> = SpinLock<T, YieldAfterSpins>;
-    type PcpLock<T: Send + 'static> = SpinLock<T, YieldAfterSpins>;
+    type PcpLock<T: Send + 'static> = BiasedLock<T>;
 }

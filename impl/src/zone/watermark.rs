@@ -24,14 +24,27 @@ pub(crate) fn mult_frac(value: u64, numerator: u64, denominator: u64) -> u64 {
     (value / denominator) * numerator + (value % denominator) * numerator / denominator
 }
 
+/// For each order the occupancy bits of the lists of the three ordinary types that serve it.
+const ORDINARY_LISTS: [u64; NR_PAGE_ORDERS] = {
+    let mut lists = [0; NR_PAGE_ORDERS];
+    let mut order = 0;
+    while order < NR_PAGE_ORDERS {
+        let serve = (1 << NR_PAGE_ORDERS) - (1_u64 << order);
+        let ordinary = occupancy_bit(0, MigrateType::Unmovable)
+            | occupancy_bit(0, MigrateType::Movable)
+            | occupancy_bit(0, MigrateType::Reclaimable);
+        lists[order] = serve * ordinary;
+        order += 1;
+    }
+    lists
+};
+
 /// The occupancy bits of the lists that serve orders from `order` up.
 fn lists_that_serve(rules: &Rules, order: u8, flags: AllocFlags) -> u64 {
     let from = |migratetype: MigrateType| {
-        let all = (1 << NR_PAGE_ORDERS) - (1_u64 << order);
-        occupancy_bit(0, migratetype) * all
+        occupancy_bit(0, migratetype) * ((1 << NR_PAGE_ORDERS) - (1_u64 << order))
     };
-    let mut lists =
-        MigrateType::PCP.into_iter().fold(0, |lists, migratetype| lists | from(migratetype));
+    let mut lists = ORDINARY_LISTS[usize::from(order)];
     if flags.contains(AllocFlags::CMA) {
         lists |= from(MigrateType::Cma);
     }
@@ -140,8 +153,30 @@ impl<P: Platform> Zone<P> {
         self.is_ok(rules, check, self.mark(check.mark) + check.extra, self.cached_free())
     }
 
-    /// The fast check (`zone_watermark_fast`).
     #[inline]
+    pub(crate) fn is_below_high(&self) -> bool {
+        self.flags().contains(ZoneFlags::BELOW_HIGH)
+    }
+
+    /// The fast check for flags that open no reserve, as far as it goes without looking twice: what
+    /// passes here passes there.
+    #[inline(always)]
+    pub(crate) fn has_room(
+        &self,
+        rules: &Rules,
+        order: u8,
+        mark: Mark,
+        highest: ZoneKind,
+        flags: AllocFlags,
+    ) -> bool {
+        let free = self.counters.free.load() as i64;
+        let limit = self.mark(mark) + self.rare.lowmem_reserve[highest.index()].load();
+        free - self.unusable(rules, order, flags) > limit as i64
+            && (order == 0
+                || self.counters.occupancy.load() & ORDINARY_LISTS[usize::from(order)] != 0)
+    }
+
+    /// The fast check (`zone_watermark_fast`).
     pub(crate) fn watermark_fast(&self, rules: &Rules, check: &Check, gfp: Gfp) -> bool {
         let free = self.cached_free();
         let mark = self.mark(check.mark) + check.extra;
@@ -161,9 +196,11 @@ impl<P: Platform> Zone<P> {
             return true;
         }
         // An urgent order-0 request need not wait for the boost to be worked off. Up to 6.2 it is
-        // told by the atomic gfp bit, which here is HIGH.
+        // told by the atomic gfp bit, which no flag here is (decisions.md, 27).
         let urgent = match rules.reserve_flags {
-            ReserveFlags::Harder => gfp.contains(Gfp::HIGH),
+            ReserveFlags::Harder => {
+                gfp.contains(Gfp::ATOMIC) && !gfp.intersects(Gfp::DIRECT_RECLAIM)
+            }
             ReserveFlags::MinReserve => check.flags.contains(AllocFlags::MIN_RESERVE),
         };
         if check.order != 0 || !urgent || check.mark != Mark::Min || self.rare.boost.load() == 0 {

@@ -47,9 +47,14 @@ impl Reference {
 
     /// New pcp limits for every zone whose pcp is not disabled (§2.3).
     pub(super) fn update_pcp_limits(&mut self) {
+        let scale_max = self.tunables.pcp_batch_scale_max;
         for z in 0..self.zones.len() {
             if !self.zones[z].pcp_disabled {
                 self.update_pcp_limits_of(z);
+            }
+            // A constant of the build in the kernel: no limit of the lists, so never held back.
+            for pcp in &mut self.zones[z].pcps {
+                pcp.sizes.scale_max = scale_max;
             }
         }
     }
@@ -58,7 +63,6 @@ impl Reference {
         let cpus = self.online_cpus();
         let fraction = u64::from(self.tunables.percpu_pagelist_high_fraction);
         let auto = self.rules.pcp_tuning == PcpTuning::Auto;
-        let scale_max = self.tunables.pcp_batch_scale_max;
         let may_be_zero = self.rules.batch_may_be_zero;
         let zone = &mut self.zones[z];
         let batch = super::arith::pcp_batch(zone.managed, may_be_zero).max(1);
@@ -74,7 +78,6 @@ impl Reference {
             sizes.high_min = low;
             sizes.high_max = top;
             sizes.batch = batch;
-            sizes.scale_max = scale_max;
             if !auto {
                 sizes.high = low;
             }

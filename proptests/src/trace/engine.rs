@@ -126,7 +126,8 @@ pub fn explain_reader<R: BufRead>(
         lost_at_start: false,
         cancel,
     };
-    engine.load(before);
+    let adjusted = adjust(&mut window, before)?;
+    engine.load(adjusted.as_ref().unwrap_or(before), adjusted.is_none());
     while let Some(event) = window.next()? {
         if engine.report.events.is_multiple_of(4096) {
             progress(engine.report.events);
@@ -145,6 +146,37 @@ pub fn explain_reader<R: BufRead>(
         engine.compare(before, after);
     }
     Ok(engine.report)
+}
+
+/// A recording that began before kpageflags was read says so: the events up to the end of the reading
+/// then tell what became of the frames that they touch, whatever kpageflags says of those.
+fn adjust<R: BufRead>(
+    window: &mut Window<R>,
+    before: &Snapshot,
+) -> Result<Option<Snapshot>, TraceError> {
+    if !window.begins_with_snapshot()? {
+        return Ok(None);
+    }
+    let mut snapshot = before.clone();
+    while let Some(event) = window.next()? {
+        let (pfn, order, free) = match event.payload {
+            Payload::SnapshotEnds => break,
+            Payload::Kmem(KmemEvent::ZoneLocked { pfn, order, .. }) => (pfn, order, false),
+            Payload::Kmem(KmemEvent::PageAlloc { pfn: Some(pfn), order, .. }) => {
+                (pfn, order, false)
+            }
+            Payload::Kmem(KmemEvent::ExtFrag { pfn, alloc_order, .. }) => (pfn, alloc_order, false),
+            Payload::Kmem(KmemEvent::PcpuDrain { pfn, order, .. }) => (pfn, order, true),
+            Payload::Kmem(KmemEvent::PageFree { pfn, order })
+                if order > Order::COSTLY && order != Order::of(9) =>
+            {
+                (pfn, order, true)
+            }
+            _ => continue,
+        };
+        snapshot.set_free(pfn, order, free);
+    }
+    Ok(Some(snapshot))
 }
 
 /// The machine's shape from a snapshot.
@@ -178,8 +210,9 @@ fn shape_of(snapshot: &Snapshot, rules: Rules) -> Option<Shape> {
 }
 
 impl Engine<'_> {
-    /// Take over what the snapshot before tells.
-    fn load(&mut self, before: &Snapshot) {
+    /// Take over what the snapshot before tells. Unless it is `of_one_moment` its list lengths are
+    /// those of another moment than its free frames.
+    fn load(&mut self, before: &Snapshot, of_one_moment: bool) {
         let zones = self.k.shape().zones.clone();
         if before.kpageflags.is_some() {
             for z in 0..zones.len() {
@@ -200,7 +233,7 @@ impl Engine<'_> {
                 .collect();
             self.k.load_pageblock_counts(z, counts, &blocks);
         }
-        if before.kpageflags.is_none() {
+        if before.kpageflags.is_none() || !of_one_moment {
             return;
         }
         let mut learnt = true;
@@ -244,7 +277,7 @@ impl Engine<'_> {
                 self.k.lose_free_lists();
                 return;
             }
-            Payload::Overwritten(_) => return,
+            Payload::Overwritten(_) | Payload::SnapshotBegins | Payload::SnapshotEnds => return,
         };
         self.report.events += 1;
         // What this CPU did until now is not in the trace, so nothing known is certain any more.

@@ -29,6 +29,10 @@ pub enum Payload {
     /// That many events were overwritten before the first one of each CPU (the file's head says
     /// so).
     Overwritten(u64),
+    /// The recorder begins to read kpageflags: what follows happens while it does.
+    SnapshotBegins,
+    /// The recorder has read kpageflags.
+    SnapshotEnds,
     /// Compaction begins or ends: it takes free pages without kmem events in between.
     Compaction,
 }

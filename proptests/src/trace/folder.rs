@@ -6,13 +6,13 @@ use mmspec_model::proc::{
     Buddyinfo, NamedCounters, Pagetypeinfo, Zoneinfo, parse_buddyinfo, parse_pagetypeinfo,
     parse_vmstat, parse_zoneinfo,
 };
-use mmspec_model::vocab::{Pfn, Rules};
+use mmspec_model::vocab::{Order, Pfn, Rules};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// One moment of a machine, as far as files of it exist.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     /// /proc/buddyinfo.
     pub buddyinfo: Option<Buddyinfo>,
@@ -62,6 +62,16 @@ impl Snapshot {
     /// Whether a frame is on a free list, by kpageflags.
     pub fn is_free(&self, pfn: Pfn) -> bool {
         self.flags(pfn).is_some_and(|flags| flags & KPF_BUDDY != 0)
+    }
+
+    /// Correct whether the frames of a block are free.
+    pub(super) fn set_free(&mut self, pfn: Pfn, order: Order, free: bool) {
+        let Some(flags) = &mut self.kpageflags else { return };
+        for offset in 0..order.pages() {
+            if let Some(word) = flags.get_mut(pfn.add(offset).index()) {
+                *word = if free { *word | KPF_BUDDY } else { *word & !KPF_BUDDY };
+            }
+        }
     }
 
     /// Whether a frame exists, by kpageflags.

@@ -91,6 +91,11 @@ impl Engine<'_> {
                 expected,
                 format!("{}, known as {frame:?}", block(pfn, order)),
             );
+            if matches!(frame, FrameKnowledge::Cached { cpu: owner, .. } if usize::from(owner) == cpu)
+            {
+                // What was known of its pageblock's type was wrong: this word is newer.
+                self.k.learn_block(pfn, TypeSet::of(migratetype));
+            }
             self.repair(z, pfn, order, migratetype);
             return;
         }

@@ -27,6 +27,10 @@ pub fn open(path: &Path) -> Result<Reader<Box<dyn BufRead>>, TraceError> {
     Ok(reader)
 }
 
+/// Texts of the markers that the recorder writes into the trace.
+pub(super) const SNAPSHOT_BEGINS: &str = "mmspec: snapshot begins";
+pub(super) const SNAPSHOT_ENDS: &str = "mmspec: snapshot ends";
+
 /// Events of a text trace. Memory is bounded by the longest line.
 pub struct Reader<R> {
     source: R,
@@ -106,6 +110,11 @@ impl<R: BufRead> Reader<R> {
         let head = Head::parse(line).ok_or(TraceErrorKind::Line)?;
         let payload = match head.name {
             name if name.starts_with(b"mm_page_") => self.kmem(name, head.fields)?,
+            b"tracing_mark_write" => match head.fields.trim_ascii() {
+                text if text == SNAPSHOT_BEGINS.as_bytes() => Some(Payload::SnapshotBegins),
+                text if text == SNAPSHOT_ENDS.as_bytes() => Some(Payload::SnapshotEnds),
+                _ => None,
+            },
             b"mm_compaction_begin" | b"mm_compaction_end" => Some(Payload::Compaction),
             _ => None,
         };

@@ -58,6 +58,14 @@ impl<R: BufRead> Window<R> {
         Ok(())
     }
 
+    /// Whether the recorder's marker comes before the first kmem event.
+    pub(super) fn begins_with_snapshot(&mut self) -> Result<bool, TraceError> {
+        self.fill()?;
+        let first =
+            self.events.iter().find(|event| !matches!(event.payload, Payload::Overwritten(0)));
+        Ok(matches!(first.map(|event| event.payload), Some(Payload::SnapshotBegins)))
+    }
+
     /// The next event.
     pub(super) fn next(&mut self) -> Result<Option<TraceEvent>, TraceError> {
         self.fill()?;
