@@ -166,7 +166,9 @@ fn a_trace_that_contradicts_the_rules_ends_with_1() {
         let at = free + alloc.expect("an allocation");
         let words: Vec<String> = lines[at]
             .split(' ')
-            .map(|word| if word.starts_with("pfn=") { "pfn=0x1007".into() } else { word.to_owned() })
+            .map(
+                |word| if word.starts_with("pfn=") { "pfn=0x1007".into() } else { word.to_owned() },
+            )
             .collect();
         lines[at] = words.join(" ");
         lines.join("\n") + "\n"
