@@ -214,6 +214,8 @@ impl Mix {
     }
 
     fn run(&mut self) -> f64 {
+        // The other cases have pushed the tables out of the cache.
+        (0..200_000).for_each(|_| self.step());
         per_turn(200_000, || self.step())
     }
 
@@ -221,13 +223,15 @@ impl Mix {
     fn null(&mut self) -> f64 {
         let held = &mut self.held;
         let random = &mut self.random;
-        per_turn(200_000, || {
+        let mut step = || {
             let order = random.below(self.orders);
             let at = random.below(held.len() as u32) as usize;
             let block = held.swap_remove(at);
             held.push(black_box(block));
             black_box(order);
-        })
+        };
+        (0..200_000).for_each(|_| step());
+        per_turn(200_000, step)
     }
 }
 
@@ -262,7 +266,7 @@ fn main() {
     pair(&pages, CPU0, 10_000);
     pair(&pages, CPU1, 10_000);
     type Case<'a> = (&'static str, Box<dyn FnMut() -> f64 + 'a>);
-    let mut cases: [Case<'_>; 12] = [
+    let mut cases: [Case<'_>; 13] = [
         ("spin lock pair (L)", Box::new(lock_pair)),
         ("two locks, 2 threads, per pair", Box::new(lock_pair_on_two)),
         ("order-0 hot pair, 1 thread", Box::new(|| pair(&pages, CPU0, 500_000))),
@@ -274,6 +278,13 @@ fn main() {
         ("orders 0-9, 60 % full, per step", Box::new(|| wide.run())),
         ("orders 0-9, 95 % full, per step", Box::new(|| full.run())),
         ("set-up, per frame", Box::new(set_up)),
+        ("clone of a 64-frame machine", {
+            let small = Machine::small(2, 64, 5, 4);
+            let small: OwnedAllocator =
+                OwnedAllocator::new(small.as_ref(), Rules::linux_6_12(), Tunables::default())
+                    .unwrap();
+            Box::new(move || per_turn(2_000, || drop(black_box(small.clone()))))
+        }),
         ("harness of the mixes, per step", {
             let mut null = Mix::new(4, 60);
             Box::new(move || null.null())

@@ -1,6 +1,7 @@
 //! The harness: one script language and every engine over it.
 
 pub mod canaries;
+pub mod conformance;
 pub mod differential;
 pub mod drive;
 pub mod engine;

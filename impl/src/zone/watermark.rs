@@ -196,9 +196,11 @@ impl<P: Platform> Zone<P> {
             return true;
         }
         // An urgent order-0 request need not wait for the boost to be worked off. Up to 6.2 it is
-        // told by the atomic gfp bit, which here is HIGH.
+        // told by the atomic gfp bit, which no flag here is (decisions.md, 27).
         let urgent = match rules.reserve_flags {
-            ReserveFlags::Harder => gfp.contains(Gfp::HIGH),
+            ReserveFlags::Harder => {
+                gfp.contains(Gfp::ATOMIC) && !gfp.intersects(Gfp::DIRECT_RECLAIM)
+            }
             ReserveFlags::MinReserve => check.flags.contains(AllocFlags::MIN_RESERVE),
         };
         if check.order != 0 || !urgent || check.mark != Mark::Min || self.rare.boost.load() == 0 {

@@ -19,6 +19,7 @@ struct Attempt {
     migratetype: MigrateType,
     /// The request's gfp asks for movable memory.
     movable: bool,
+    gfp: Gfp,
     highest: ZoneKind,
     mark: Mark,
     flags: AllocFlags,
@@ -46,7 +47,8 @@ impl Reference {
         });
         flags |= self.derived_flags(request.gfp, migratetype);
         let movable = asked == MigrateType::Movable;
-        Ok((Attempt { order, migratetype, movable, highest, mark, flags }, zonelist))
+        let gfp = request.gfp;
+        Ok((Attempt { order, migratetype, movable, gfp, highest, mark, flags }, zonelist))
     }
 
     fn derived_flags(&self, gfp: Gfp, migratetype: MigrateType) -> AllocFlags {
@@ -82,14 +84,14 @@ impl Reference {
 
     /// Steps 5 and 6 of §4.3.
     fn zone_allows(&mut self, z: usize, attempt: &Attempt) -> bool {
-        let &Attempt { order, highest, mark, flags, .. } = attempt;
+        let &Attempt { order, gfp, highest, mark, flags, .. } = attempt;
         if self.rules.below_high && !self.zones[z].flags.contains(ZoneFlags::BELOW_HIGH) {
-            if self.check_fast(z, order, Mark::High, 0, highest, flags) {
+            if self.check_fast(z, order, (Mark::High, 0), highest, flags, gfp) {
                 return true;
             }
             self.zones[z].flags |= ZoneFlags::BELOW_HIGH;
         }
-        self.check_fast(z, order, mark, 0, highest, flags)
+        self.check_fast(z, order, (mark, 0), highest, flags, gfp)
             || flags.contains(AllocFlags::NO_WATERMARKS)
     }
 
@@ -154,8 +156,8 @@ impl Reference {
                 break;
             };
             obtained += order.pages();
-            // Up to 6.9 the remembered type is that of the list it came from (D14).
-            let from = self.list_it_came_from(pfn, migratetype, flags);
+            // Up to 6.9 a block remembers the type of the list that it came from (D14).
+            let from = self.took_from;
             if !self.hygiene() && from == MigrateType::Cma {
                 self.account_cma(cpu, z, -(order.pages() as i64));
             }
@@ -172,16 +174,6 @@ impl Reference {
         self.zones[z].pcps[cpu.index()].sizes.count += obtained;
     }
 
-    /// Up to 6.9: a block taken for a movable request from a CMA list remembers CMA; every other
-    /// block was on the list of the type asked for.
-    fn list_it_came_from(&self, pfn: Pfn, asked: MigrateType, flags: AllocFlags) -> MigrateType {
-        if flags.contains(AllocFlags::CMA) && self.block_type(pfn) == MigrateType::Cma {
-            MigrateType::Cma
-        } else {
-            asked
-        }
-    }
-
     /// rmqueue_buddy: straight from the free lists, with the high-order atomic reserve (§1.13).
     fn rmqueue_buddy(
         &mut self,
@@ -191,11 +183,9 @@ impl Reference {
         migratetype: MigrateType,
         flags: AllocFlags,
     ) -> Option<Pfn> {
-        let mut from_reserve = false;
         let mut pfn = None;
         if flags.contains(AllocFlags::HIGHATOMIC) {
             pfn = self.take_smallest(cpu, z, order, MigrateType::HighAtomic);
-            from_reserve = pfn.is_some();
         }
         if pfn.is_none() {
             pfn = self.rmqueue(cpu, z, order, migratetype, flags, &mut Mode::default());
@@ -208,17 +198,9 @@ impl Reference {
         let resort = self.rules.reserve_flags == ReserveFlags::MinReserve;
         if pfn.is_none() && resort && flags.intersects(last_resort) {
             pfn = self.take_smallest(cpu, z, order, MigrateType::HighAtomic);
-            from_reserve = pfn.is_some();
         }
-        if let Some(pfn) = pfn
-            && !self.hygiene()
-        {
-            let from = if from_reserve {
-                MigrateType::HighAtomic
-            } else {
-                self.list_it_came_from(pfn, migratetype, flags)
-            };
-            self.account(cpu, z, -(order.pages() as i64), from);
+        if pfn.is_some() && !self.hygiene() {
+            self.account(cpu, z, -(order.pages() as i64), self.took_from);
         }
         pfn
     }
@@ -286,9 +268,10 @@ impl Reference {
         let Ok((attempt, zonelist)) = self.plan(request) else { return false };
         let preferred = self.zones[zonelist[0]].kind;
         let flags = attempt.flags & AllocFlags::CMA;
+        let mark = (Mark::Low, empty as i64);
         let chosen = zonelist
             .into_iter()
-            .find(|&z| self.check_fast(z, Order::ZERO, Mark::Low, empty as i64, preferred, flags));
+            .find(|&z| self.check_fast(z, Order::ZERO, mark, preferred, flags, attempt.gfp));
         let Some(z) = chosen else { return false };
         if !self.trylock(cpu) {
             return false;

@@ -28,6 +28,7 @@ pub(super) fn boot(machine: &Machine, rules: Rules, tunables: Tunables) -> Refer
         online: vec![true; usize::from(machine.cpus)],
         trylock_failures: vec![0; usize::from(machine.cpus)],
         events: EventCounters::default(),
+        took_from: MigrateType::Movable,
         trace: None,
     };
     let managed: u64 = reference.zones.iter().map(|zone| zone.managed).sum();

@@ -129,6 +129,7 @@ impl Reference {
     /// Take the block at `pfn`, keep its first 2^`order` pages, and account as the era does.
     pub(super) fn take_and_expand(&mut self, cpu: CpuId, z: usize, pfn: Pfn, order: Order) {
         let (found, list) = self.list_remove(z, pfn);
+        self.took_from = list;
         self.expand(z, pfn, found, order, list);
         if self.hygiene() {
             self.account(cpu, z, -(order.pages() as i64), list);

@@ -61,6 +61,8 @@ pub struct Reference {
     /// Attempts of each CPU to lock its own lists that are still to fail.
     trylock_failures: Vec<u32>,
     events: EventCounters,
+    /// The list that the last block was taken from.
+    took_from: MigrateType,
     /// Tracepoints since the last [`Reference::take_trace`], if wanted.
     trace: Option<Vec<KmemEvent>>,
 }

@@ -129,15 +129,15 @@ impl Reference {
         })
     }
 
-    /// §3.5: the check of the fast path.
+    /// §3.5: the check of the fast path, against a mark plus some pages.
     pub(super) fn check_fast(
         &self,
         z: usize,
         order: Order,
-        mark: Mark,
-        extra: i64,
+        (mark, extra): (Mark, i64),
         highest: ZoneKind,
         flags: AllocFlags,
+        gfp: Gfp,
     ) -> bool {
         let free = self.cached_free(z);
         let effective = self.mark(z, mark) + extra;
@@ -152,11 +152,12 @@ impl Reference {
             return true;
         }
         let boosted = self.zones[z].boost > 0;
-        if order == Order::ZERO
-            && flags.contains(AllocFlags::MIN_RESERVE)
-            && boosted
-            && mark == Mark::Min
-        {
+        let spared = match self.rules.reserve_flags {
+            ReserveFlags::MinReserve => flags.contains(AllocFlags::MIN_RESERVE),
+            // Then keyed on __GFP_ATOMIC, which GFP_ATOMIC had and no flag here has (D27).
+            ReserveFlags::Harder => gfp.contains(Gfp::ATOMIC) && !gfp.contains(Gfp::DIRECT_RECLAIM),
+        };
+        if order == Order::ZERO && spared && boosted && mark == Mark::Min {
             let base = self.zones[z].marks[Mark::Min.index()] as i64;
             return self.check(z, order, base, highest, flags, free);
         }
@@ -184,8 +185,8 @@ impl Watermarks for Reference {
         mark: Mark,
         highest: ZoneKind,
         flags: AllocFlags,
-        _gfp: Gfp,
+        gfp: Gfp,
     ) -> bool {
-        self.check_fast(zone.index(), order, mark, 0, highest, flags)
+        self.check_fast(zone.index(), order, (mark, 0), highest, flags, gfp)
     }
 }

@@ -5,11 +5,11 @@ use super::machine::{Scope, scopes};
 use crate::differential::check_script;
 use crate::drive::{Answer, Call, Held, Ledger, catch, perform};
 use crate::engine::{Config, EngineReport, Failure, Finding};
-use crate::lawful::{Exercised, Quiet};
+use crate::lawful::{Exercised, Quiet, quiet_laws};
 use crate::script::{Handle, Op, Script};
 use crate::shrink;
 use mmspec_model::contract::{LinuxPolicy, Outcome};
-use mmspec_model::laws::{Lists, Live, LiveBlock, Numbers, Past, Setting, Step};
+use mmspec_model::laws::{Law, Lists, Live, LiveBlock, Numbers, Past, Setting, Step};
 use mmspec_model::vocab::Order;
 use stateright::{Checker, Model, Property};
 use std::fmt;
@@ -53,15 +53,19 @@ const LAWS: [&str; 9] = [
 struct Space<R, S> {
     scope: Scope,
     setting: Setting,
-    boot: (fn(&Script) -> R, fn(&Script) -> S),
+    boot_expected: fn(&Script) -> R,
+    boot_got: fn(&Script) -> S,
+    /// States this deep are not gone on from and need no allocators.
+    last: Option<usize>,
+    asked: Vec<&'static Law>,
     found: Mutex<Option<(Vec<Op>, Finding)>>,
     laws: Mutex<Exercised>,
 }
 
 /// One state: both allocators, what is held, and how it was reached.
 struct State<R, S> {
-    expected: R,
-    got: S,
+    /// `None` where the search ends.
+    pair: Option<Box<(R, S)>>,
     ledger: Ledger,
     past: Past,
     /// Attempts of each CPU to lock that are still to fail; contracts do not show them. Only upper
@@ -76,8 +80,7 @@ struct State<R, S> {
 impl<R: Clone, S: Clone> Clone for State<R, S> {
     fn clone(&self) -> Self {
         Self {
-            expected: self.expected.clone(),
-            got: self.got.clone(),
+            pair: self.pair.clone(),
             ledger: self.ledger.clone(),
             past: self.past.clone(),
             pending: self.pending.clone(),
@@ -119,26 +122,27 @@ where
         }
     }
 
-    /// The transition; what differs or breaks.
-    fn step(&self, state: &mut State<R, S>, op: &Op) -> Result<(), Finding> {
+    /// The transition; what differs or breaks. Gives the key of the state reached.
+    fn step(&self, state: &mut State<R, S>, pair: &mut (R, S), op: &Op) -> Result<(), Finding> {
+        let (expected, got) = (&mut pair.0, &mut pair.1);
         let at = Some(state.path.len());
         let call = state.ledger.call(op);
-        let wanted = perform(&mut state.expected, &call, &state.ledger);
-        let answer = perform(&mut state.got, &call, &state.ledger);
-        let difference = |what: String| Err(Finding { kind: "difference".to_owned(), what, at });
+        let wanted = perform(expected, &call, &state.ledger);
+        let answer = perform(got, &call, &state.ledger);
+        let difference = |what: String| Finding { kind: "difference".to_owned(), what, at };
         if wanted != answer {
-            return difference(format!("answer: expected {wanted:?}, got {answer:?}"));
+            return Err(difference(format!("answer: expected {wanted:?}, got {answer:?}")));
         }
         self.note_pages(state, op, &call, &wanted);
         state.ledger.record(op, &call, &wanted);
-        let cpus = self.scope.script.machine.cpus;
-        let (left, right) = (Numbers::of(&state.expected, cpus), Numbers::of(&state.got, cpus));
-        if left != right {
-            return difference("numbers differ".to_owned());
-        }
         let machine = &self.scope.script.machine;
-        if Lists::of(&state.expected, machine) != Lists::of(&state.got, machine) {
-            return difference("lists differ".to_owned());
+        let numbers = Numbers::of(got, machine.cpus);
+        if Numbers::of(expected, machine.cpus) != numbers {
+            return Err(difference("numbers differ".to_owned()));
+        }
+        let lists = Lists::of(got, machine);
+        if Lists::of(expected, machine) != lists {
+            return Err(difference("lists differ".to_owned()));
         }
         let mut live = Live::default();
         for (_, held) in state.ledger.all() {
@@ -148,15 +152,15 @@ where
             script: &self.scope.script,
             setting: &self.setting,
             tunables: &self.scope.script.tunables,
-            only: Some(&LAWS),
+            laws: &self.asked,
         };
-        let mut laws = Exercised::new();
-        let judged = quiet.judge(&state.got, &live, &state.past, Step::Other, &mut laws);
-        let mut all = self.laws.lock().unwrap_or_else(PoisonError::into_inner);
-        for (law, times) in laws {
-            *all.entry(law).or_default() += times;
-        }
-        judged.map_err(|broke| Finding { at, ..broke.finding() })
+        let mut laws = self.laws.lock().unwrap_or_else(PoisonError::into_inner);
+        quiet
+            .judge_seen(&numbers, &lists, &live, &state.past, Step::Other, &mut laws)
+            .map_err(|broke| Finding { at, ..broke.finding() })?;
+        let held: Vec<(Handle, Held)> = state.ledger.all().collect();
+        state.key = key(expected, machine, &held, &state.pending);
+        Ok(())
     }
 
     fn note_pages(&self, state: &mut State<R, S>, op: &Op, call: &Call, answer: &Answer) {
@@ -189,10 +193,6 @@ where
             _ => {}
         }
     }
-
-    fn held(state: &State<R, S>) -> Vec<(Handle, Held)> {
-        state.ledger.all().collect()
-    }
 }
 
 impl<R, S> Model for Space<R, S>
@@ -205,13 +205,12 @@ where
 
     fn init_states(&self) -> Vec<Self::State> {
         let script = &self.scope.script;
-        let (expected, got) = ((self.boot.0)(script), (self.boot.1)(script));
+        let (expected, got) = ((self.boot_expected)(script), (self.boot_got)(script));
         let zones = script.machine.zones.len();
         let pending = vec![0; usize::from(script.machine.cpus)];
         let key = key(&expected, &script.machine, &[], &pending);
         vec![State {
-            expected,
-            got,
+            pair: Some(Box::new((expected, got))),
             ledger: Ledger::new(script),
             past: Past {
                 disabled: vec![false; zones],
@@ -229,7 +228,7 @@ where
     }
 
     fn actions(&self, state: &Self::State, actions: &mut Vec<Op>) {
-        if !state.right {
+        if !state.right || state.pair.is_none() {
             return;
         }
         let held: Vec<Handle> = state.ledger.all().map(|(handle, _)| handle).collect();
@@ -241,20 +240,26 @@ where
     }
 
     fn next_state(&self, last: &Self::State, op: Op) -> Option<Self::State> {
-        let mut state = last.clone();
-        let stepped = catch(|| self.step(&mut state, &op));
-        state.path.push(op);
-        let stepped = stepped.unwrap_or_else(|what| {
-            let at = Some(state.path.len() - 1);
-            Err(Finding { kind: "panic".to_owned(), what, at })
+        let mut pair = last.pair.clone()?;
+        let mut state = State {
+            pair: None,
+            ledger: last.ledger.clone(),
+            past: last.past.clone(),
+            pending: last.pending.clone(),
+            path: last.path.clone(),
+            next: last.next + 1,
+            key: Vec::new(),
+            right: true,
+        };
+        let stepped = catch(|| self.step(&mut state, &mut pair, &op)).unwrap_or_else(|what| {
+            Err(Finding { kind: "panic".to_owned(), what, at: Some(state.path.len()) })
         });
+        state.path.push(op);
         match stepped {
-            Ok(()) => {
-                state.next += 1;
-                let held = Self::held(&state);
-                let machine = &self.scope.script.machine;
-                state.key = key(&state.expected, machine, &held, &state.pending);
+            Ok(()) if self.last.is_none_or(|last| state.path.len() < last) => {
+                state.pair = Some(pair);
             }
+            Ok(()) => {}
             Err(finding) => {
                 self.note(&state.path, finding);
                 state.right = false;
@@ -296,7 +301,10 @@ where
         let space = Space {
             scope,
             setting,
-            boot: (boot_expected, boot_got),
+            boot_expected,
+            boot_got,
+            last: bounds.depth,
+            asked: quiet_laws(Some(&LAWS)),
             found: Mutex::new(None),
             laws: Mutex::new(Exercised::new()),
         };

@@ -15,7 +15,7 @@ pub(super) fn key<A: Observe>(
 ) -> Vec<u8> {
     let mut key = Vec::with_capacity(160);
     // Lengths come first in each list, so no two states run into one.
-    let list = |key: &mut Vec<u8>, walk: &dyn Fn(&mut dyn FnMut(Pfn))| {
+    let list = |key: &mut Vec<u8>, walk: &Walk<'_>| {
         let at = key.len();
         key.push(0);
         walk(&mut |pfn| key.extend_from_slice(&(pfn.0 as u16).to_le_bytes()));
@@ -63,8 +63,11 @@ pub(super) fn key<A: Observe>(
     key
 }
 
-/// Walks a list into the key.
-type ListKey<'a> = dyn Fn(&mut Vec<u8>, &dyn Fn(&mut dyn FnMut(Pfn))) + 'a;
+/// Walks a list.
+type Walk<'a> = dyn Fn(&mut dyn FnMut(Pfn)) + 'a;
+
+/// Puts a list into the key.
+type ListKey<'a> = dyn Fn(&mut Vec<u8>, &Walk<'_>) + 'a;
 
 fn cpu_key<A: Observe>(
     key: &mut Vec<u8>,

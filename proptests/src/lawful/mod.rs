@@ -6,4 +6,4 @@ mod quiet;
 
 pub use engine::{check_script, run};
 pub use judge::{Broke, Depth, Exercised, judge};
-pub use quiet::Quiet;
+pub use quiet::{Quiet, quiet_laws};

@@ -4,7 +4,7 @@ use super::judge::{Broke, Exercised};
 use crate::script::Script;
 use mmspec_model::contract::{CpuHotplug, Observe};
 use mmspec_model::laws::{
-    self, LinuxView, Lists, Live, Numbers, Observation, Past, Setting, Step, When,
+    self, Law, LinuxView, Lists, Live, Numbers, Observation, Past, Setting, Step, When,
 };
 use mmspec_model::vocab::Tunables;
 
@@ -17,8 +17,17 @@ pub struct Quiet<'a> {
     pub setting: &'a Setting,
     /// The tunables in force.
     pub tunables: &'a Tunables,
-    /// The laws to ask, by id; `None`: all.
-    pub only: Option<&'a [&'a str]>,
+    /// The laws to ask: of [`quiet_laws`].
+    pub laws: &'a [&'static Law],
+}
+
+/// The laws that can be asked of a quiet moment; with `only`, those of them with these ids.
+#[must_use]
+pub fn quiet_laws(only: Option<&[&str]>) -> Vec<&'static Law> {
+    let asked = |law: &&'static Law| {
+        law.when != When::Sequential && only.is_none_or(|only| only.contains(&law.id))
+    };
+    laws::all().filter(asked).collect()
 }
 
 impl Quiet<'_> {
@@ -36,6 +45,22 @@ impl Quiet<'_> {
     ) -> Result<(), Broke> {
         let now = Numbers::of(allocator, self.script.machine.cpus);
         let lists = Lists::of(allocator, &self.script.machine);
+        self.judge_seen(&now, &lists, live, past, step, exercised)
+    }
+
+    /// As [`Quiet::judge`], with what was seen.
+    ///
+    /// # Errors
+    /// The first law that broke.
+    pub fn judge_seen(
+        &self,
+        now: &Numbers,
+        lists: &Lists,
+        live: &Live,
+        past: &Past,
+        step: Step<'_>,
+        exercised: &mut Exercised,
+    ) -> Result<(), Broke> {
         let observation = Observation {
             world: self.setting,
             live,
@@ -44,19 +69,16 @@ impl Quiet<'_> {
             linux: Some(LinuxView {
                 setting: self.setting,
                 tunables: self.tunables,
-                before: &now,
-                now: &now,
+                before: now,
+                now,
                 past,
                 asked_before: &[],
                 asked_now: &[],
             }),
-            lists: Some(&lists),
+            lists: Some(lists),
             frames: None,
         };
-        let asked = |law: &&'static laws::Law| {
-            law.when != When::Sequential && self.only.is_none_or(|only| only.contains(&law.id))
-        };
-        for law in laws::all().filter(asked) {
+        for law in self.laws {
             let count = exercised.entry(law.id).or_default();
             law.judge(&observation, count).map_err(|violation| Broke { violation, at: None })?;
         }

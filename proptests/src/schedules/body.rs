@@ -6,7 +6,7 @@ use crate::engine::Finding;
 use crate::lawful::{Exercised, Quiet};
 use crate::script::{Handle, Op, Script};
 use mmspec_model::contract::Outcome;
-use mmspec_model::laws::{Live, LiveBlock, Past, Probe, Setting, Step};
+use mmspec_model::laws::{Law, Live, LiveBlock, Past, Probe, Setting, Step};
 use mmspec_model::vocab::{CpuId, Gfp, MigrateType, Order, Pfn, Tunables, ZoneIdx};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -59,6 +59,7 @@ impl Caller for Table {
 pub(super) fn execute<S: Subject>(
     script: &Arc<Script>,
     setting: &Setting,
+    laws: &[&'static Law],
     boot: Boot<S>,
     exercised: &mut Exercised,
 ) -> Option<Finding> {
@@ -99,7 +100,7 @@ pub(super) fn execute<S: Subject>(
         return Some(finding);
     }
     subject.settle();
-    judge(script, setting, &*subject, &table, exercised).err()
+    judge(script, setting, laws, &*subject, &table, exercised).err()
 }
 
 fn operation<S: Subject>(at: usize, op: &Op, script: &Script, subject: &S, table: &Table) {
@@ -202,6 +203,7 @@ fn give(at: usize, op: &Op, call: &Call, answer: &Answer, shared: &mut Shared, s
 fn judge<S: Subject>(
     script: &Script,
     setting: &Setting,
+    laws: &[&'static Law],
     subject: &S,
     table: &Table,
     exercised: &mut Exercised,
@@ -217,7 +219,7 @@ fn judge<S: Subject>(
         }
     }
     let mut allocator = subject.inner();
-    let moment = Quiet { script, setting, tunables: &tunables, only: S::LAWS };
+    let moment = Quiet { script, setting, tunables: &tunables, laws };
     moment
         .judge(&allocator, &live, &past, Step::Other, exercised)
         .map_err(|broke| broke.finding())?;

@@ -7,7 +7,7 @@ use super::subject::{Boot, Subject};
 use crate::drive::catch;
 use crate::engine::{Config, EngineReport, Failure, Finding};
 use crate::generate::{self, Limits, Rng};
-use crate::lawful::Exercised;
+use crate::lawful::{Exercised, quiet_laws};
 use crate::script::Script;
 use mmspec_impl::OwnedAllocator;
 use mmspec_model::laws::{Numbers, Setting};
@@ -61,6 +61,7 @@ pub fn explore<S: Subject>(
     let Ok(booted) = booted else { return Explored::default() };
     let numbers = Numbers::of(&booted, script.machine.cpus);
     let setting = Arc::new(Setting::new(&script.machine, script.rules, numbers));
+    let asked = quiet_laws(S::LAWS);
     let record = Record::default();
     let choice = match strategy {
         Strategy::Random(seed) => Choice::Random(Rng::new(seed)),
@@ -82,7 +83,7 @@ pub fn explore<S: Subject>(
             // Only this thread touches it; it is not held while threads run.
             let take = || shared.lock().unwrap_or_else(PoisonError::into_inner);
             let mut laws = std::mem::take(&mut take().1);
-            let found = execute(&script, &setting, boot, &mut laws);
+            let found = execute(&script, &setting, &asked, boot, &mut laws);
             let mut outcome = take();
             outcome.1 = laws;
             if let Some(found) = found {
