@@ -1,11 +1,13 @@
 //! The harness: one script language and every engine over it.
 
 pub mod canaries;
+pub mod check;
 pub mod conformance;
 pub mod differential;
 pub mod drive;
 pub mod engine;
 pub mod explorer;
+pub mod fuzz;
 pub mod generate;
 pub mod lawful;
 pub mod marks;

@@ -12,6 +12,7 @@ pub use races::{RACES, Race, RacyDeadlock, RacyLoss, RacyTwice};
 use crate::differential;
 use crate::drive::catch;
 use crate::engine::{Budget, Config, EngineReport};
+use crate::explorer::{self, Bounds};
 use crate::lawful::{self, Depth};
 use crate::script::Script;
 use mmspec_model::contract::LinuxPolicy;
@@ -47,6 +48,28 @@ pub fn of_laws<A: LinuxPolicy>(
         let planted = |script: &Script| Planted::new(boot(script), script, *fault);
         let run = catch(|| lawful::run(&hunt(config, CASES), Depth::default(), planted));
         report.canary(fault.name(), run.is_ok_and(|run| !run.failures.is_empty()));
+    }
+}
+
+/// Plant a few faults in the allocator that the explorer carries along.
+pub fn of_explorer<A>(config: &Config<'_>, report: &mut EngineReport, boot: fn(&Script) -> A)
+where
+    A: LinuxPolicy + Clone + Send + Sync + 'static,
+{
+    let faults = [
+        Fault::LeavesPage,
+        Fault::IgnoresTrylock,
+        Fault::IdleWorker,
+        Fault::ForgetsMark,
+        Fault::IsolatesAnything,
+    ];
+    for fault in faults {
+        // These show within three operations.
+        let bounds = Bounds { depth: Some(3), ..Bounds::default() };
+        let planted = move |script: &Script| Planted::new(boot(script), script, fault);
+        let config = Config { shrink_runs: 0, progress: None, ..*config };
+        let run = explorer::explore(&config, bounds, boot, planted);
+        report.canary(fault.name(), !run.failures.is_empty());
     }
 }
 

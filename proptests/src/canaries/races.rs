@@ -182,7 +182,7 @@ impl Subject for RacyDeadlock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Budget;
+    use crate::engine::{Budget, Case};
     use crate::generate::Rng;
     use crate::schedules::{Schedule, Strategy, explore, script};
 
@@ -199,10 +199,10 @@ mod tests {
     fn kind_of<S: Subject + Made>(config: &Config<'_>) -> String {
         let report = schedules::run::<S>(config, S::made);
         let failure = report.failures.first().expect("found");
-        let schedule: Schedule =
-            failure.schedule.as_deref().unwrap_or_default().parse().expect("parses");
         // What was shrunk is replayed from its text.
-        let again = schedules::replay(&failure.script, S::made, &schedule).expect("replays");
+        let case = Case::parse("case", &failure.to_text("")).expect("parses");
+        let schedule = case.schedule.expect("has a schedule");
+        let again = schedules::replay(&case.script, S::made, &schedule).expect("replays");
         assert_eq!(again.kind, failure.finding.kind);
         again.kind
     }

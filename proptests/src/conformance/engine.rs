@@ -36,8 +36,17 @@ pub fn check_counted<A: FrameAllocator + FrameCounters>(
     seed: u64,
     cases: u64,
 ) -> EngineReport {
+    run_counted(&Config::new(seed, Budget::cases(cases)), promise, make)
+}
+
+/// As [`check_counted`], within a budget.
+pub fn run_counted<A: FrameAllocator + FrameCounters>(
+    config: &Config<'_>,
+    promise: &Promise,
+    make: impl Fn(&[PfnRange]) -> A,
+) -> EngineReport {
     let counters = |allocator: &A| (allocator.free_frames(), allocator.managed_frames());
-    run(&Config::new(seed, Budget::cases(cases)), promise, &make, Some(&counters))
+    run(config, promise, &make, Some(&counters))
 }
 
 /// Check with the usual number of cases and fail the test with the shrunk case.
@@ -95,7 +104,7 @@ fn look<A: FrameAllocator>(
     })
 }
 
-pub(super) fn run<A: FrameAllocator>(
+fn run<A: FrameAllocator>(
     config: &Config<'_>,
     promise: &Promise,
     make: &impl Fn(&[PfnRange]) -> A,

@@ -34,7 +34,7 @@ mod generate;
 mod plain;
 mod promise;
 
-pub use engine::{check, check_counted, expect, expect_counted, replay};
+pub use engine::{check, check_counted, expect, expect_counted, replay, run_counted};
 pub use generate::{regions_of, script};
 pub use plain::{Plain, PlainFault};
 pub use promise::Promise;

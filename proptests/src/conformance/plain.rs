@@ -157,12 +157,12 @@ impl FrameAllocator for Plain {
         let (mut pfn, mut at) = (pfn.0, order.index());
         while at < self.max_order.index() {
             let buddy = pfn ^ (1 << at);
-            let free = region.blocks[at].remove(&buddy);
-            // The wrong one looks at the buddy of the buddy.
-            let blind = merges_held && region.blocks[at].contains(&(buddy ^ (2 << at)));
             let inside =
                 region.range.contains(Pfn(buddy)) && buddy + (1 << at) <= region.range.end.0;
-            if !free && !(blind && inside) {
+            // The wrong one looks at the buddy of the buddy.
+            let blind = merges_held && inside && region.blocks[at].contains(&(buddy ^ (2 << at)));
+            let merges = region.blocks[at].remove(&buddy) || blind;
+            if !merges {
                 break;
             }
             pfn &= buddy;

@@ -1,5 +1,7 @@
 //! What an engine found.
 
+use super::Case;
+use crate::schedules::Schedule;
 use crate::script::Script;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -25,7 +27,7 @@ pub struct Failure {
     /// The shrunk script.
     pub script: Script,
     /// Threads' choices, for engines with schedules.
-    pub schedule: Option<String>,
+    pub schedule: Option<Schedule>,
     /// Seed of the run.
     pub seed: u64,
     /// Number of the case within the run.
@@ -53,18 +55,22 @@ impl Failure {
             self.engine, self.seed, self.case, self.operations_before
         );
         let _ = writeln!(text, "# replay: {replay}");
-        if let Some(schedule) = &self.schedule {
-            let _ = writeln!(text, "# schedule: {schedule}");
-        }
-        text.push_str(&self.script.to_text());
+        text.push_str(&self.case_text());
         text
+    }
+
+    /// The script with its schedule, without comments.
+    #[must_use]
+    pub fn case_text(&self) -> String {
+        let case = Case { script: self.script.clone(), schedule: self.schedule.clone() };
+        case.to_string()
     }
 
     /// A name for the file that changes with the case only.
     #[must_use]
     pub fn stem(&self) -> String {
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-        for byte in self.script.encode() {
+        for byte in self.case_text().bytes() {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }
         format!("{}-{}-{:08x}", self.engine, self.finding.kind, hash as u32)

@@ -1,6 +1,6 @@
 //! Cases in files: failures are saved, regressions are read.
 
-use super::Failure;
+use super::{Case, Failure};
 use crate::script::{ParseError, Script};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -74,6 +74,14 @@ impl Folder {
     /// # Errors
     /// A file cannot be read or is no script.
     pub fn scripts(&self) -> Result<Vec<(PathBuf, Script)>, FolderError> {
+        Ok(self.cases()?.into_iter().map(|(path, case)| (path, case.script)).collect())
+    }
+
+    /// All cases of the folder, by name; none if it does not exist.
+    ///
+    /// # Errors
+    /// A file cannot be read or is no script.
+    pub fn cases(&self) -> Result<Vec<(PathBuf, Case)>, FolderError> {
         let mut names = Vec::new();
         let entries = match fs::read_dir(&self.path) {
             Ok(entries) => entries,
@@ -91,18 +99,17 @@ impl Folder {
             .into_iter()
             .map(|path| {
                 let text = fs::read_to_string(&path).map_err(io_error(&path))?;
-                let script = Script::parse(&path.display().to_string(), &text)?;
-                Ok((path, script))
+                let case = Case::parse(&path.display().to_string(), &text)?;
+                Ok((path, case))
             })
             .collect()
     }
 }
 
-/// Two files with the same script and schedule, whatever their comments say else.
+/// Two files with the same case, whatever their comments say.
 fn same_case(one: &str, other: &str) -> bool {
     let case = |text: &str| -> Vec<String> {
-        let matters = |line: &&str| !line.starts_with('#') || line.starts_with("# schedule:");
-        text.lines().filter(matters).map(str::to_owned).collect()
+        text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()
     };
     case(one) == case(other)
 }

@@ -1,10 +1,12 @@
 //! What all engines have in common: how they are asked to run and what they report.
 
 mod budget;
+mod case;
 mod failure;
 mod folder;
 
 pub use budget::{Budget, Clock, Config, Progress};
+pub use case::Case;
 pub use failure::{Failure, Finding};
 pub use folder::{Folder, FolderError};
 
@@ -62,6 +64,26 @@ impl EngineReport {
         } else {
             self.canaries_missed.push(name);
         }
+    }
+
+    /// Add another run of the same engine.
+    pub fn merge(&mut self, other: Self) {
+        let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {
+            (None, None) => None,
+            (one, other) => Some(one.unwrap_or(0) + other.unwrap_or(0)),
+        };
+        self.cases += other.cases;
+        self.operations += other.operations;
+        self.states = sum(self.states, other.states);
+        self.schedules = sum(self.schedules, other.schedules);
+        self.depth = self.depth.max(other.depth);
+        self.failures.extend(other.failures);
+        self.canaries_found.extend(other.canaries_found);
+        self.canaries_missed.extend(other.canaries_missed);
+        self.marks.add(&other.marks);
+        self.add_laws(&other.laws);
+        self.seconds += other.seconds;
+        self.cancelled |= other.cancelled;
     }
 
     /// Add the counts of another run of the same engine.

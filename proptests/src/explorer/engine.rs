@@ -14,17 +14,17 @@ use mmspec_model::vocab::Order;
 use stateright::{Checker, Model, Property};
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::num::NonZeroUsize;
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 /// How far to search one scope.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bounds {
     /// Longest sequence of operations; `None`: no bound.
     pub depth: Option<usize>,
-    /// Most states generated.
-    pub states: Option<usize>,
+    /// Most states of one scope. Each takes about half a kilobyte until its turn comes.
+    pub states: u64,
     /// Most time.
     pub time: Option<Duration>,
     /// Threads that search.
@@ -33,7 +33,7 @@ pub struct Bounds {
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { depth: Some(6), states: None, time: None, threads: 1 }
+        Self { depth: Some(6), states: 2_000_000, time: None, threads: 1 }
     }
 }
 
@@ -50,43 +50,50 @@ const LAWS: [&str; 9] = [
     "conservation",
 ];
 
+/// How an allocator is made for a script.
+type Boot<A> = Box<dyn Fn(&Script) -> A + Send + Sync>;
+
 struct Space<R, S> {
     scope: Scope,
     setting: Setting,
-    boot_expected: fn(&Script) -> R,
-    boot_got: fn(&Script) -> S,
-    /// States this deep are not gone on from and need no allocators.
+    boot_expected: Boot<R>,
+    boot_got: Boot<S>,
+    /// States this deep are not gone on from.
     last: Option<usize>,
     asked: Vec<&'static Law>,
     found: Mutex<Option<(Vec<Op>, Finding)>>,
     laws: Mutex<Exercised>,
+    /// Go on from no further state.
+    stop: Arc<AtomicBool>,
 }
 
-/// One state: both allocators, what is held, and how it was reached.
-struct State<R, S> {
-    /// `None` where the search ends.
-    pair: Option<Box<(R, S)>>,
+/// Both allocators and everything around them in one state.
+#[derive(Clone)]
+struct Built<R, S> {
+    expected: R,
+    got: S,
     ledger: Ledger,
     past: Past,
-    /// Attempts of each CPU to lock that are still to fail; contracts do not show them. Only upper
-    /// bounds: what was consumed is seen from the path.
+    /// Attempts of each CPU to lock that are still to fail; contracts do not show them.
     pending: Vec<u32>,
-    path: Vec<Op>,
-    next: u32,
-    key: Vec<u8>,
-    right: bool,
 }
 
-impl<R: Clone, S: Clone> Clone for State<R, S> {
+/// One state. What waits to be visited is its key and how it was reached; the allocators are built
+/// again, by doing the operations, when its turn comes. So millions of states can wait.
+struct State<R, S> {
+    path: Vec<Op>,
+    key: Vec<u8>,
+    right: bool,
+    built: OnceLock<Box<Built<R, S>>>,
+}
+
+impl<R, S> Clone for State<R, S> {
     fn clone(&self) -> Self {
         Self {
-            pair: self.pair.clone(),
-            ledger: self.ledger.clone(),
-            past: self.past.clone(),
-            pending: self.pending.clone(),
             path: self.path.clone(),
             key: self.key.clone(),
-            ..*self
+            right: self.right,
+            built: OnceLock::new(),
         }
     }
 }
@@ -122,10 +129,43 @@ where
         }
     }
 
-    /// The transition; what differs or breaks. Gives the key of the state reached.
-    fn step(&self, state: &mut State<R, S>, pair: &mut (R, S), op: &Op) -> Result<(), Finding> {
-        let (expected, got) = (&mut pair.0, &mut pair.1);
-        let at = Some(state.path.len());
+    /// Right after boot.
+    fn boot(&self) -> Built<R, S> {
+        let script = &self.scope.script;
+        let zones = script.machine.zones.len();
+        Built {
+            expected: (self.boot_expected)(script),
+            got: (self.boot_got)(script),
+            ledger: Ledger::new(script),
+            past: Past {
+                disabled: vec![false; zones],
+                grants: vec![0; zones],
+                granted_pages: vec![0; zones],
+                freed_pages: vec![0; zones],
+                ..Past::default()
+            },
+            pending: vec![0; usize::from(script.machine.cpus)],
+        }
+    }
+
+    /// The state at the end of a path that was right.
+    fn rebuild(&self, path: &[Op]) -> Built<R, S> {
+        let mut built = self.boot();
+        for op in path {
+            let call = built.ledger.call(op);
+            let answer = perform(&mut built.expected, &call, &built.ledger);
+            perform(&mut built.got, &call, &built.ledger);
+            self.note_pages(&mut built, op, &call, &answer);
+            built.ledger.record(op, &call, &answer);
+        }
+        built
+    }
+
+    /// The transition by operation number `at`: the key of the state reached, or what differs or
+    /// breaks.
+    fn step(&self, state: &mut Built<R, S>, op: &Op, at: usize) -> Result<Vec<u8>, Finding> {
+        let (expected, got) = (&mut state.expected, &mut state.got);
+        let at = Some(at);
         let call = state.ledger.call(op);
         let wanted = perform(expected, &call, &state.ledger);
         let answer = perform(got, &call, &state.ledger);
@@ -135,6 +175,7 @@ where
         }
         self.note_pages(state, op, &call, &wanted);
         state.ledger.record(op, &call, &wanted);
+        let (expected, got) = (&state.expected, &state.got);
         let machine = &self.scope.script.machine;
         let numbers = Numbers::of(got, machine.cpus);
         if Numbers::of(expected, machine.cpus) != numbers {
@@ -159,11 +200,10 @@ where
             .judge_seen(&numbers, &lists, &live, &state.past, Step::Other, &mut laws)
             .map_err(|broke| Finding { at, ..broke.finding() })?;
         let held: Vec<(Handle, Held)> = state.ledger.all().collect();
-        state.key = key(expected, machine, &held, &state.pending);
-        Ok(())
+        Ok(key(expected, machine, &held, &state.pending))
     }
 
-    fn note_pages(&self, state: &mut State<R, S>, op: &Op, call: &Call, answer: &Answer) {
+    fn note_pages(&self, state: &mut Built<R, S>, op: &Op, call: &Call, answer: &Answer) {
         let zone_of = |pfn| self.scope.script.machine.as_ref().zone_of(pfn);
         match (op, call, answer) {
             (Op::Alloc { request, .. }, _, Answer::Outcome(Outcome::Page(pfn))) => {
@@ -204,68 +244,45 @@ where
     type Action = Op;
 
     fn init_states(&self) -> Vec<Self::State> {
-        let script = &self.scope.script;
-        let (expected, got) = ((self.boot_expected)(script), (self.boot_got)(script));
-        let zones = script.machine.zones.len();
-        let pending = vec![0; usize::from(script.machine.cpus)];
-        let key = key(&expected, &script.machine, &[], &pending);
-        vec![State {
-            pair: Some(Box::new((expected, got))),
-            ledger: Ledger::new(script),
-            past: Past {
-                disabled: vec![false; zones],
-                grants: vec![0; zones],
-                granted_pages: vec![0; zones],
-                freed_pages: vec![0; zones],
-                ..Past::default()
-            },
-            pending,
-            path: Vec::new(),
-            next: 1,
-            key,
-            right: true,
-        }]
+        let built = self.boot();
+        let key = key(&built.expected, &self.scope.script.machine, &[], &built.pending);
+        vec![State { path: Vec::new(), key, right: true, built: OnceLock::from(Box::new(built)) }]
     }
 
     fn actions(&self, state: &Self::State, actions: &mut Vec<Op>) {
-        if !state.right || state.pair.is_none() {
+        let deep = self.last.is_some_and(|last| state.path.len() >= last);
+        if !state.right || deep || self.stop.load(Ordering::Relaxed) {
             return;
         }
-        let held: Vec<Handle> = state.ledger.all().map(|(handle, _)| handle).collect();
-        let fails = |op: &Op| match op {
-            Op::FailTrylock { cpu, .. } => state.pending[cpu.index()] == 0,
+        let built = state.built.get_or_init(|| Box::new(self.rebuild(&state.path)));
+        let held: Vec<Handle> = built.ledger.all().map(|(handle, _)| handle).collect();
+        let next = Handle(state.path.len() as u32 + 1);
+        let can = |op: &Op| match op {
+            Op::FailTrylock { cpu, .. } => built.pending[cpu.index()] == 0,
             _ => true,
         };
-        actions.extend(self.scope.operations(&held, Handle(state.next)).into_iter().filter(fails));
+        actions.extend(self.scope.operations(&held, next).into_iter().filter(can));
     }
 
     fn next_state(&self, last: &Self::State, op: Op) -> Option<Self::State> {
-        let mut pair = last.pair.clone()?;
-        let mut state = State {
-            pair: None,
-            ledger: last.ledger.clone(),
-            past: last.past.clone(),
-            pending: last.pending.clone(),
-            path: last.path.clone(),
-            next: last.next + 1,
-            key: Vec::new(),
-            right: true,
-        };
-        let stepped = catch(|| self.step(&mut state, &mut pair, &op)).unwrap_or_else(|what| {
-            Err(Finding { kind: "panic".to_owned(), what, at: Some(state.path.len()) })
-        });
-        state.path.push(op);
-        match stepped {
-            Ok(()) if self.last.is_none_or(|last| state.path.len() < last) => {
-                state.pair = Some(pair);
-            }
-            Ok(()) => {}
-            Err(finding) => {
-                self.note(&state.path, finding);
-                state.right = false;
-            }
+        if self.stop.load(Ordering::Relaxed) {
+            return None;
         }
-        Some(state)
+        let at = last.path.len();
+        let mut built = last.built.get_or_init(|| Box::new(self.rebuild(&last.path))).clone();
+        let stepped = catch(|| self.step(&mut built, &op, at))
+            .unwrap_or_else(|what| Err(Finding { kind: "panic".to_owned(), what, at: Some(at) }));
+        let mut path = Vec::with_capacity(at + 1);
+        path.extend_from_slice(&last.path);
+        path.push(op);
+        let (key, right) = match stepped {
+            Ok(key) => (key, true),
+            Err(finding) => {
+                self.note(&path, finding);
+                (Vec::new(), false)
+            }
+        };
+        Some(State { path, key, right, built: OnceLock::new() })
     }
 
     fn properties(&self) -> Vec<Property<Self>> {
@@ -278,8 +295,8 @@ where
 pub fn explore<R, S>(
     config: &Config<'_>,
     bounds: Bounds,
-    boot_expected: fn(&Script) -> R,
-    boot_got: fn(&Script) -> S,
+    boot_expected: impl Fn(&Script) -> R + Clone + Send + Sync + 'static,
+    boot_got: impl Fn(&Script) -> S + Clone + Send + Sync + 'static,
 ) -> EngineReport
 where
     R: LinuxPolicy + Clone + Send + Sync + 'static,
@@ -291,34 +308,37 @@ where
     let share = bounds.time.map(|time| time / all.len() as u32);
     let (mut states, mut depth) = (0, 0);
     for scope in all {
-        if !clock.goes_on(states, report.operations) && clock.cancelled() {
+        if clock.cancelled() {
             break;
         }
         report.cases += 1;
         let numbers = Numbers::of(&boot_expected(&scope.script), scope.script.machine.cpus);
         let setting = Setting::new(&scope.script.machine, scope.script.rules, numbers);
         let head = scope.script.clone();
+        let stop = Arc::new(AtomicBool::new(false));
         let space = Space {
             scope,
             setting,
-            boot_expected,
-            boot_got,
+            boot_expected: Box::new(boot_expected.clone()),
+            boot_got: Box::new(boot_got.clone()),
             last: bounds.depth,
             asked: quiet_laws(Some(&LAWS)),
             found: Mutex::new(None),
             laws: Mutex::new(Exercised::new()),
+            stop: Arc::clone(&stop),
         };
-        let mut checker = space.checker().threads(bounds.threads.max(1));
-        if let Some(depth) = bounds.depth.and_then(|depth| NonZeroUsize::new(depth + 1)) {
-            checker = checker.target_max_depth(depth.get());
+        let started = Instant::now();
+        let checker = space.checker().threads(bounds.threads.max(1)).spawn_bfs();
+        while !checker.is_done() {
+            let seen = checker.unique_state_count() as u64;
+            clock.goes_on(states + seen, report.operations + checker.state_count() as u64);
+            let late = share.is_some_and(|share| started.elapsed() >= share);
+            if late || seen >= bounds.states || clock.cancelled() {
+                stop.store(true, Ordering::Relaxed);
+            }
+            std::thread::sleep(Duration::from_millis(2));
         }
-        if let Some(states) = bounds.states {
-            checker = checker.target_state_count(states);
-        }
-        if let Some(share) = share {
-            checker = checker.timeout(share);
-        }
-        let checker = checker.spawn_bfs().join();
+        let checker = checker.join();
         report.operations += checker.state_count() as u64;
         states += checker.unique_state_count() as u64;
         depth = depth.max(checker.max_depth() as u64 - 1);
@@ -327,7 +347,7 @@ where
         let found = checker.model().found.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some((path, finding)) = found {
             let script = Script { ops: path, ..head };
-            report.failures.push(shrunk(config, script, finding, boot_expected, boot_got));
+            report.failures.push(shrunk(config, script, finding, &boot_expected, &boot_got));
         }
     }
     report.states = Some(states);
@@ -343,8 +363,8 @@ fn shrunk<R: LinuxPolicy, S: LinuxPolicy>(
     config: &Config<'_>,
     script: Script,
     finding: Finding,
-    boot_expected: fn(&Script) -> R,
-    boot_got: fn(&Script) -> S,
+    boot_expected: &impl Fn(&Script) -> R,
+    boot_got: &impl Fn(&Script) -> S,
 ) -> Failure {
     let look = |script: &Script| check_script(script, boot_expected, boot_got, None).err();
     let same = |script: &Script| look(script).is_some_and(|other| other.kind == finding.kind);

@@ -28,6 +28,19 @@ macro_rules! marks {
                     $(Self::$name => $text),+
                 }
             }
+
+            /// The name in reports: `merged-to-top`.
+            #[must_use]
+            pub fn name(self) -> String {
+                let mut name = String::new();
+                for letter in format!("{self:?}").chars() {
+                    if letter.is_ascii_uppercase() && !name.is_empty() {
+                        name.push('-');
+                    }
+                    name.push(letter.to_ascii_lowercase());
+                }
+                name
+            }
         }
     };
 }

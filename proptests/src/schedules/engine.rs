@@ -155,7 +155,7 @@ pub fn run<S: Subject>(config: &Config<'_>, boot: Boot<S>) -> EngineReport {
                 engine: "schedules",
                 finding,
                 script,
-                schedule: Some(schedule.to_string()),
+                schedule: Some(schedule),
                 seed: config.seed,
                 case,
                 operations_before: before,

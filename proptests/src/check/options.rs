@@ -1,0 +1,118 @@
+//! What to run and for how long.
+
+use crate::engine::Progress;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// An engine by name.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Engine {
+    /// Stored cases first.
+    Regressions,
+    /// Reference and implementation in lockstep.
+    Differential,
+    /// Both, judged by the laws.
+    Laws,
+    /// Allocators of frames by the smallest contract.
+    Conformance,
+    /// All sequences up to a bound.
+    Explorer,
+    /// Threads under chosen schedules.
+    Schedules,
+}
+
+impl Engine {
+    /// All engines, in the order in which they run.
+    pub const ALL: [Self; 6] = [
+        Self::Regressions,
+        Self::Differential,
+        Self::Laws,
+        Self::Conformance,
+        Self::Explorer,
+        Self::Schedules,
+    ];
+
+    /// The name on the command line and in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Regressions => "regressions",
+            Self::Differential => "differential",
+            Self::Laws => "laws",
+            Self::Conformance => "conformance",
+            Self::Explorer => "explorer",
+            Self::Schedules => "schedules",
+        }
+    }
+
+    /// The engine with that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|engine| engine.name() == name)
+    }
+
+    /// Its share of the time, in a hundred.
+    pub(super) const fn share(self) -> u32 {
+        match self {
+            // They take what they need, which is little.
+            Self::Regressions => 0,
+            Self::Differential => 28,
+            Self::Laws => 20,
+            Self::Conformance => 7,
+            Self::Explorer => 22,
+            Self::Schedules => 23,
+        }
+    }
+}
+
+/// How to run [`super::check`].
+#[derive(Clone)]
+pub struct Options<'a> {
+    /// Fixes every case.
+    pub seed: u64,
+    /// Time for all engines together, canaries and shrinking not counted.
+    pub time: Duration,
+    /// Which engines; empty: all.
+    pub engines: Vec<Engine>,
+    /// Stored cases, run first. `None`: those that come with the crate.
+    pub regressions: Option<PathBuf>,
+    /// Where failures are saved. `None`: nowhere.
+    pub failures: Option<PathBuf>,
+    /// Set from outside to stop early.
+    pub cancel: Option<&'a AtomicBool>,
+    /// Called now and then.
+    pub progress: Option<&'a dyn Fn(Progress)>,
+}
+
+impl Options<'_> {
+    /// All engines, failures saved under `failures/`.
+    #[must_use]
+    pub fn new(seed: u64, time: Duration) -> Self {
+        Self {
+            seed,
+            time,
+            engines: Vec::new(),
+            regressions: None,
+            failures: Some(PathBuf::from("failures")),
+            cancel: None,
+            progress: None,
+        }
+    }
+
+    pub(super) fn wants(&self, engine: Engine) -> bool {
+        self.engines.is_empty() || self.engines.contains(&engine)
+    }
+
+    /// All engines run.
+    pub(super) fn is_full(&self) -> bool {
+        Engine::ALL.into_iter().all(|engine| self.wants(engine))
+    }
+
+    /// The time of one engine: its share among those that run.
+    pub(super) fn time_of(&self, engine: Engine) -> Duration {
+        let all: u32 =
+            Engine::ALL.into_iter().filter(|other| self.wants(*other)).map(Engine::share).sum();
+        self.time * engine.share() / all.max(1)
+    }
+}
