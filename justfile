@@ -26,7 +26,7 @@ lint:
 
 # Build the documentation.
 doc:
-    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
 # All tests.
 test:
