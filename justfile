@@ -66,9 +66,17 @@ engines time=seconds:
 bugs *args:
     proptests/bugs/run {{args}}
 
-# Explain a recorded kernel trace; FOLDER holds trace.txt.gz and the /proc files beside it.
-trace folder rules="linux_6_12":
-    cargo run --release --locked -- trace {{folder}}/trace.txt.gz --before {{folder}} --after {{folder}} --rules {{rules}}
+# Costs against an uncontended lock pair, measured in the same run.
+bench *args:
+    cargo bench --locked -p mmspec-impl --bench pair -- {{args}}
+
+# Put known kernel bugs back, one by one, each on a copy of the tree; every one must be found.
+bugs *names:
+    proptests/bugs/run {{names}}
+
+# Explain a recorded kernel trace; FOLDER holds trace.txt.gz, kernel.txt and the /proc files.
+trace folder="proptests/traces/linux-6.12-shell":
+    cargo run --release --locked -- trace {{folder}}/trace.txt.gz
 
 # All that CI runs.
 ci: check test review-check
