@@ -70,10 +70,6 @@ bugs *args:
 bench *args:
     cargo bench --locked -p mmspec-impl --bench pair -- {{args}}
 
-# Put known kernel bugs back, one by one, each on a copy of the tree; every one must be found.
-bugs *names:
-    proptests/bugs/run {{names}}
-
 # Explain a recorded kernel trace; FOLDER holds trace.txt.gz, kernel.txt and the /proc files.
 trace folder="proptests/traces/linux-6.12-shell":
     cargo run --release --locked -- trace {{folder}}/trace.txt.gz
