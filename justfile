@@ -62,6 +62,10 @@ review-check:
 engines time=seconds:
     cargo run --release --locked -- check --seconds {{time}}
 
+# Put kernel bugs back into a copy of the tree and hunt them (docs/bugs.md); all of them, or ID….
+bugs *args:
+    proptests/bugs/run {{args}}
+
 # Explain a recorded kernel trace; FOLDER holds trace.txt.gz and the /proc files beside it.
 trace folder rules="linux_6_12":
     cargo run --release --locked -- trace {{folder}}/trace.txt.gz --before {{folder}} --after {{folder}} --rules {{rules}}

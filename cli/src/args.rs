@@ -15,12 +15,38 @@ const EXIT_CODES: &str = "Exit codes: 0 nothing wrong, 1 a violation was found, 
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
+    /// Run all engines: comparison, laws, exhaustive search, schedules
+    Check(Check),
+    /// Run one script through comparison, laws and, if it has one, its schedule
+    Replay(Replay),
     /// List the laws: what must hold for any allocator
     Laws,
     /// Explain a kernel's kmem trace with the reference
     Trace(Trace),
     /// Tell a script step by step, with a picture of memory
     Explain(Explain),
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Check {
+    /// Time for all engines together; looking for the canaries comes on top
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    pub(crate) seconds: u64,
+    /// Fixes every case [default: any, and it is printed]
+    #[arg(long, value_name = "S")]
+    pub(crate) seed: Option<u64>,
+    /// One engine; may be given several times [default: all]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) engine: Vec<String>,
+    /// One JSON object (docs/json.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Replay {
+    /// A script (.mms); - reads standard input
+    pub(crate) file: PathBuf,
 }
 
 #[derive(clap::Args, Debug)]

@@ -2,6 +2,7 @@
 
 use anyhow::Context;
 use mmspec_proptests::script::Script;
+use std::borrow::Cow;
 use std::io::Read;
 use std::path::Path;
 
@@ -16,9 +17,12 @@ pub(crate) fn text(path: &Path) -> anyhow::Result<String> {
         .with_context(|| format!("{} can't be read: give an existing text file", path.display()))
 }
 
+/// The name of a file in errors.
+pub(crate) fn name(path: &Path) -> Cow<'_, str> {
+    if path == Path::new("-") { "standard input".into() } else { path.to_string_lossy() }
+}
+
 /// A script.
 pub(crate) fn script(path: &Path) -> anyhow::Result<Script> {
-    let name =
-        if path == Path::new("-") { "standard input".into() } else { path.to_string_lossy() };
-    Ok(Script::parse(&name, &text(path)?)?)
+    Ok(Script::parse(&name(path), &text(path)?)?)
 }

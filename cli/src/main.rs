@@ -7,6 +7,9 @@ mod interrupt;
 mod json;
 mod output;
 mod progress;
+mod show;
+mod suite;
+mod summary;
 mod table;
 
 use args::{Args, Command};
@@ -38,6 +41,8 @@ fn main() -> ExitCode {
 
 fn run(command: &Command, out: &mut Out) -> anyhow::Result<Verdict> {
     match command {
+        Command::Check(args) => commands::check::run(args, out),
+        Command::Replay(args) => commands::replay::run(args, out),
         Command::Laws => commands::laws::run(out),
         Command::Trace(args) => commands::trace::run(args, out),
         Command::Explain(args) => commands::explain::run(args, out),

@@ -32,6 +32,21 @@ pub struct Step {
     pub rows: Vec<(ZoneKind, Pfn, String)>,
 }
 
+/// Memory before and after the operation at `at`.
+pub fn around<T: LinuxPolicy>(script: &Script, allocator: T, at: usize) -> (String, String) {
+    let mut session = Session::new(script, allocator);
+    let draw = |session: &Session<T>| {
+        let used = session.used();
+        Picture::new(session.allocator(), script.machine.as_ref(), &used).to_string()
+    };
+    for op in &script.ops[..at] {
+        session.step(op);
+    }
+    let before = draw(&session);
+    session.step(&script.ops[at]);
+    (before, draw(&session))
+}
+
 impl fmt::Display for Step {
     /// The operation, its answer, the numbers that changed and the rows that changed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

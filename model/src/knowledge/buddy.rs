@@ -3,7 +3,7 @@
 use super::sequence::Answer;
 use super::{FrameKnowledge, Knowledge, Source, TypeSet};
 use crate::reference::arith::{buddy_of, fallbacks, may_claim, merge_likely, split_pieces};
-use crate::vocab::{AllocFlags, Fallback, MergeRetype, MigrateType, Order, Pfn, PfnRange};
+use crate::vocab::{AllocFlags, MergeRetype, MigrateType, Order, Pfn, PfnRange};
 use std::vec::Vec;
 
 /// Which block a fallback would choose.
@@ -216,9 +216,16 @@ impl Knowledge {
 
     /// Take the first 2^order pages of a listed block; the rest goes back to `migratetype`.
     pub fn split_off(&mut self, z: usize, pfn: Pfn, order: Order, migratetype: MigrateType) {
-        let Some((found, _)) = self.unlist(z, pfn) else { return };
+        let Some((found, from)) = self.unlist(z, pfn) else { return };
         for (piece, piece_order) in split_pieces(pfn.0, found, order.min(found)) {
-            let source = self.source_for(Pfn(piece), migratetype);
+            // A piece in another pageblock goes to the list all the same, whatever its pageblock's type:
+            // a merge may have left that one as it was (§1.3 e).
+            let source =
+                if matches!(from, Source::Cell(_)) && self.cells.same_block(pfn, Pfn(piece)) {
+                    self.source_for(Pfn(piece), migratetype)
+                } else {
+                    Source::Type(migratetype)
+                };
             self.list(z, Pfn(piece), piece_order, source, false);
         }
         self.frames.set(pfn, FrameKnowledge::Taken(order));
@@ -322,7 +329,7 @@ impl Knowledge {
         }
     }
 
-    /// The block that a fallback chooses (§1.10, §1.11, §1.12), before the half rule.
+    /// The block that a fallback up to 6.14 chooses (§1.10), before the half rule.
     #[must_use]
     pub fn predict_fallback(
         &self,
@@ -331,28 +338,32 @@ impl Knowledge {
         start: MigrateType,
         flags: AllocFlags,
     ) -> FallbackChoice {
-        if !self.complete {
-            return FallbackChoice::Depends;
-        }
-        let nofragment = flags.contains(AllocFlags::NOFRAGMENT);
         let block_order = self.shape.pageblock_order;
-        let lowest = if nofragment && order < block_order { block_order } else { order };
-        let down = self.search(z, lowest.up_to(self.shape.max_order).rev(), start);
-        let claims = |order| may_claim(order, start, block_order, true);
-        match (self.shape.rules.fallback, down) {
-            (Fallback::ClaimThenSteal, FallbackChoice::Block { order: o, .. }) if claims(o) => down,
-            (Fallback::ClaimThenSteal, FallbackChoice::Depends) => down,
-            (Fallback::ClaimThenSteal, _) if nofragment => FallbackChoice::None,
-            (Fallback::ClaimThenSteal, _) => {
-                self.search(z, order.up_to(self.shape.max_order), start)
-            }
-            (_, FallbackChoice::Block { order: found, .. })
-                if start == MigrateType::Movable && found > order && !claims(found) =>
+        let nofragment = flags.contains(AllocFlags::NOFRAGMENT) && order < block_order;
+        let lowest = if nofragment { block_order } else { order };
+        match self.search(z, lowest.up_to(self.shape.max_order).rev(), start) {
+            FallbackChoice::Block { order: found, .. }
+                if start == MigrateType::Movable
+                    && found > order
+                    && !may_claim(found, start, block_order, true) =>
             {
-                self.search(z, order.up_to(self.shape.max_order), start)
+                self.predict_steal(z, order, start)
             }
-            (_, choice) => choice,
+            choice => choice,
         }
+    }
+
+    /// The block of exactly `order` that a claim tries (§1.11). Whether it succeeds depends on
+    /// what the pageblock's pages are, which no trace tells.
+    #[must_use]
+    pub fn predict_claim(&self, z: usize, order: Order, start: MigrateType) -> FallbackChoice {
+        self.search(z, core::iter::once(order), start)
+    }
+
+    /// The smallest block of another type (§1.12).
+    #[must_use]
+    pub fn predict_steal(&self, z: usize, order: Order, start: MigrateType) -> FallbackChoice {
+        self.search(z, order.up_to(self.shape.max_order), start)
     }
 
     fn search(
@@ -361,6 +372,9 @@ impl Knowledge {
         orders: impl Iterator<Item = Order>,
         start: MigrateType,
     ) -> FallbackChoice {
+        if !self.complete {
+            return FallbackChoice::Depends;
+        }
         for order in orders {
             for &migratetype in fallbacks(start) {
                 match self.free[z][order.index()].at_head(migratetype) {

@@ -59,6 +59,10 @@ impl Cells {
         self.current[self.block(pfn)]
     }
 
+    pub(crate) fn same_block(&self, a: Pfn, b: Pfn) -> bool {
+        self.block(a) == self.block(b)
+    }
+
     pub(crate) fn types(&self, cell: u32) -> TypeSet {
         self.cells[cell as usize].types
     }

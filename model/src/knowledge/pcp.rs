@@ -228,6 +228,21 @@ impl Knowledge {
         Departure { passed_over: sure, was_known: place.is_some() }
     }
 
+    /// The blocks of the same refill, or an older one, that surely stood before a refilled block on
+    /// its list for as long as it was there. What was freed since may have come after it left.
+    #[must_use]
+    pub fn refilled_before(&self, pfn: Pfn) -> Vec<Pfn> {
+        let FrameKnowledge::Cached { cpu, order, place, filed, .. } = self.frames.get(pfn) else {
+            return Vec::new();
+        };
+        let (Some(z), Some(of)) = (self.zone_of(pfn), filed.single()) else { return Vec::new() };
+        let (mut sure, _) = self.pcp(usize::from(cpu), z, order).before(of, place);
+        sure.retain(|other| {
+            matches!(self.frames.get(*other), FrameKnowledge::Cached { place, .. } if place > 0)
+        });
+        sure
+    }
+
     /// Whether list content from before the recording may still be on the list.
     #[must_use]
     pub fn may_hold_unknown(

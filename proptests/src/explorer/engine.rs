@@ -348,6 +348,9 @@ where
         if let Some((path, finding)) = found {
             let script = Script { ops: path, ..head };
             report.failures.push(shrunk(config, script, finding, &boot_expected, &boot_got));
+            if report.failures.len() >= config.failures {
+                break;
+            }
         }
     }
     report.states = Some(states);

@@ -40,8 +40,8 @@ pub(super) struct Moved {
 pub(super) struct CpuState {
     /// It takes blocks under one hold of the zone lock.
     pub(super) taking: Option<Taking>,
-    /// It drains a per-CPU list: whose, in which zone, which list.
-    pub(super) draining: Option<(usize, usize, usize)>,
+    /// It drains a per-CPU list: whose, in which zone, which list, and the task that does.
+    pub(super) draining: Option<(usize, usize, usize, u32)>,
     /// The page that it put on its own lists with its last event, and the task that did.
     pub(super) committed: Option<(usize, Pfn, u32)>,
     /// It has shown an event since the start.
@@ -110,41 +110,29 @@ pub fn explain_reader<R: BufRead>(
 ) -> Result<Report, TraceError> {
     let no_zones = || TraceError::new(reader.file(), None, TraceErrorKind::NoZoneinfo);
     let shape = shape_of(before, rules).or_else(|| shape_of(after, rules)).ok_or_else(no_zones)?;
-    let (cpus, zones) = (shape.cpus, shape.zones.len());
     let mut window = Window::new(reader);
-    let mut engine = Engine {
-        k: Knowledge::new(shape),
-        report: Report {
-            rules: rules.preset_name().unwrap_or("custom").to_owned(),
-            ..Report::default()
-        },
-        cpus: vec![CpuState::default(); cpus],
-        inferences: Vec::new(),
-        moved: Moved { alloc: vec![0; zones], ..Moved::default() },
-        line: 0,
-        pid: 0,
-        lost_at_start: false,
-        cancel,
-    };
+    let mut engine = Engine::new(shape, cancel);
     let adjusted = adjust(&mut window, before)?;
     engine.load(adjusted.as_ref().unwrap_or(before), adjusted.is_none());
-    while let Some(event) = window.next()? {
-        if engine.report.events.is_multiple_of(4096) {
-            progress(engine.report.events);
-            if engine.cancel.load(Ordering::Relaxed) {
-                engine.report.cancelled = true;
-                break;
-            }
-        }
-        engine.step(&event, &window);
-    }
-    if engine.report.events == 0 && !engine.report.cancelled {
-        return Err(TraceError::new(window.reader().file(), None, TraceErrorKind::NoEvents));
-    }
-    engine.settle();
+    engine.run(&mut window, progress)?;
     if !engine.report.cancelled {
         engine.compare(before, after);
     }
+    Ok(engine.report)
+}
+
+/// Explain a trace of a machine whose shape and free frames are known.
+pub(super) fn explain_shape<R: BufRead>(
+    reader: Reader<R>,
+    shape: Shape,
+    is_free: &dyn Fn(Pfn) -> bool,
+) -> Result<Report, TraceError> {
+    let cancel = AtomicBool::new(false);
+    let mut engine = Engine::new(shape, &cancel);
+    for z in 0..engine.k.shape().zones.len() {
+        engine.k.load_free(z, is_free);
+    }
+    engine.run(&mut Window::new(reader), &mut |_| {})?;
     Ok(engine.report)
 }
 
@@ -209,7 +197,46 @@ fn shape_of(snapshot: &Snapshot, rules: Rules) -> Option<Shape> {
     })
 }
 
-impl Engine<'_> {
+impl<'a> Engine<'a> {
+    fn new(shape: Shape, cancel: &'a AtomicBool) -> Self {
+        let (cpus, zones) = (shape.cpus, shape.zones.len());
+        let rules = shape.rules.preset_name().unwrap_or("custom").to_owned();
+        Self {
+            k: Knowledge::new(shape),
+            report: Report { rules, ..Report::default() },
+            cpus: vec![CpuState::default(); cpus],
+            inferences: Vec::new(),
+            moved: Moved { alloc: vec![0; zones], ..Moved::default() },
+            line: 0,
+            pid: 0,
+            lost_at_start: false,
+            cancel,
+        }
+    }
+
+    /// Every event, then the inferences that are still open.
+    fn run<R: BufRead>(
+        &mut self,
+        window: &mut Window<R>,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(), TraceError> {
+        while let Some(event) = window.next()? {
+            if self.report.events.is_multiple_of(4096) {
+                progress(self.report.events);
+                if self.cancel.load(Ordering::Relaxed) {
+                    self.report.cancelled = true;
+                    break;
+                }
+            }
+            self.step(&event, window);
+        }
+        if self.report.events == 0 && !self.report.cancelled {
+            return Err(TraceError::new(window.reader().file(), None, TraceErrorKind::NoEvents));
+        }
+        self.settle();
+        Ok(())
+    }
+
     /// Take over what the snapshot before tells. Unless it is `of_one_moment` its list lengths are
     /// those of another moment than its free frames.
     fn load(&mut self, before: &Snapshot, of_one_moment: bool) {

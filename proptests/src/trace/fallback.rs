@@ -45,20 +45,8 @@ impl ExtFrag {
 impl Engine<'_> {
     /// The choice that the rules make, against the one that was made.
     fn judge(&mut self, z: usize, event: ExtFrag) {
-        // Without the slow path in the trace, the first attempt's NOFRAGMENT is not known; a block
-        // below a pageblock tells that it was not set.
-        let mut choice = self.k.predict_fallback(z, event.order, event.wanted, AllocFlags::empty());
+        let choice = self.choice(z, event);
         let seen = (event.found, event.other);
-        let normal = self.zone_kind(z) == ZoneKind::Normal;
-        if normal && event.found >= self.k.shape().pageblock_order {
-            let strict =
-                self.k.predict_fallback(z, event.order, event.wanted, AllocFlags::NOFRAGMENT);
-            if matches!(strict, FallbackChoice::Block { order, migratetype, .. }
-                if (order, migratetype) == seen)
-            {
-                choice = strict;
-            }
-        }
         match choice {
             FallbackChoice::Block { order, migratetype, head } if (order, migratetype) == seen => {
                 let verdict = match head {
@@ -79,6 +67,30 @@ impl Engine<'_> {
                 format!("{} of {}", block(event.pfn, event.found), event.other),
             ),
         }
+    }
+
+    fn choice(&self, z: usize, event: ExtFrag) -> FallbackChoice {
+        let ExtFrag { order, found, wanted, .. } = event;
+        if self.k.shape().rules.fallback == Fallback::ClaimThenSteal {
+            return if event.change_ownership {
+                self.k.predict_claim(z, found, wanted)
+            } else {
+                self.k.predict_steal(z, order, wanted)
+            };
+        }
+        // Without the slow path in the trace, the first attempt's NOFRAGMENT is not known; a block
+        // below a pageblock tells that it was not set.
+        let loose = self.k.predict_fallback(z, order, wanted, AllocFlags::empty());
+        let normal = self.zone_kind(z) == ZoneKind::Normal;
+        if normal && found >= self.k.shape().pageblock_order {
+            let strict = self.k.predict_fallback(z, order, wanted, AllocFlags::NOFRAGMENT);
+            if matches!(strict, FallbackChoice::Block { order, migratetype, .. }
+                if (order, migratetype) == (found, event.other))
+            {
+                return strict;
+            }
+        }
+        loose
     }
 
     /// A take whose fallback event follows: the pageblock was taken over first.

@@ -4,8 +4,8 @@ use super::engine::{CpuState, Engine, Taking};
 use super::event::Payload;
 use super::report::{Kind, Verdict, block};
 use super::window::Window;
-use mmspec_model::knowledge::{Answer, FrameKnowledge, Source, TypeSet};
-use mmspec_model::vocab::{KmemEvent, MigrateType, Order, Pfn};
+use mmspec_model::knowledge::{Answer, FrameKnowledge, Knowledge, Source, TypeSet};
+use mmspec_model::vocab::{FreeListType, KmemEvent, MigrateType, Order, Pfn};
 use std::io::BufRead;
 
 impl Engine<'_> {
@@ -130,8 +130,8 @@ impl Engine<'_> {
         };
         match self.k.frame(pfn) {
             FrameKnowledge::Gone(..) => self.prove(pfn),
-            FrameKnowledge::Cached { cpu: owner, order: cached, .. } => {
-                self.freed_while_cached(usize::from(owner), z, pfn, cached);
+            FrameKnowledge::Cached { order: cached, .. } => {
+                self.freed_while_cached(z, pfn, cached);
             }
             FrameKnowledge::Free { .. } | FrameKnowledge::FreeTail => {
                 if self.k.is_complete() {
@@ -158,26 +158,20 @@ impl Engine<'_> {
     }
 
     /// A page that should lie on a per-CPU list is freed: it was handed out untraced (a bulk
-    /// allocation), and so were those before it on the list.
-    fn freed_while_cached(&mut self, owner: usize, z: usize, pfn: Pfn, order: Order) {
-        let lists = self.k.lists_of(pfn);
-        let Some(&list) = lists.first() else { return };
-        let (_, migratetype) = self.k.list_meaning(list);
-        if lists.len() > 1 {
-            self.k.uncache(z, pfn);
-            return;
-        }
-        let departure = self.k.pop(owner, z, order, migratetype, pfn);
+    /// allocation), and so were those of its refill before it.
+    fn freed_while_cached(&mut self, z: usize, pfn: Pfn, order: Order) {
+        let before = self.k.refilled_before(pfn);
+        self.k.uncache(z, pfn);
         self.moved.alloc[z] += order.pages();
         self.moved.operations += 1;
-        if !departure.passed_over.is_empty() {
+        if !before.is_empty() {
             self.infer(
                 Kind::PcpAlloc,
                 z,
                 "a page is freed that was handed out untraced; those before it on its list must have left with it",
                 order,
                 block(pfn, order),
-                &departure.passed_over,
+                &before,
             );
         }
     }
@@ -316,8 +310,12 @@ impl Engine<'_> {
             self.ownership("a page lies in a zone", "a zone".into(), block(pfn, order));
             return;
         };
+        // From 6.10 on the event shows the pageblock's type: it also tells the list that the page was on.
+        let hygiene = self.k.shape().rules.free_list_type == FreeListType::Pageblock;
+        if hygiene {
+            self.k.learn_pageblock(pfn, TypeSet::of(migratetype));
+        }
         let frame = self.k.frame(pfn);
-        let hygiene_type = TypeSet::of(migratetype);
         match frame {
             FrameKnowledge::Cached { cpu: owner, .. } => {
                 self.drain_known(cpu, state, usize::from(owner), z, pfn, order);
@@ -337,13 +335,7 @@ impl Engine<'_> {
                 );
             }
         }
-        if self.k.shape().rules.free_list_type == mmspec_model::vocab::FreeListType::Pageblock {
-            self.k.learn_pageblock(pfn, hygiene_type);
-        }
-        let source = match self.k.shape().rules.free_list_type {
-            mmspec_model::vocab::FreeListType::Pageblock => self.k.pageblock_source(pfn),
-            mmspec_model::vocab::FreeListType::Cached => Source::Type(migratetype),
-        };
+        let source = if hygiene { self.k.pageblock_source(pfn) } else { Source::Type(migratetype) };
         self.k.free(z, pfn, order, source);
     }
 
@@ -356,10 +348,11 @@ impl Engine<'_> {
         pfn: Pfn,
         order: Order,
     ) {
-        // Where the drain stands: in the list that it was emptying, at the list of the page just
-        // freed, or at list 0.
-        let start = match (state.draining, state.committed) {
-            (Some((o, zone, list)), _) if (o, zone) == (owner, z) => Some(list),
+        // Where the drain stands: in the list that its task was emptying, or at the list of the page
+        // that the task just freed, or at list 0, as every drain that no free asked for.
+        let lists = self.k.list_count();
+        let first = match (state.draining, state.committed) {
+            (Some((o, zone, list, pid)), _) if (o, zone, pid) == (owner, z, self.pid) => Some(list),
             (_, Some((zone, page, pid))) if zone == z && owner == cpu && pid == self.pid => {
                 match self.k.lists_of(page).as_slice() {
                     [list] => Some(*list),
@@ -368,34 +361,59 @@ impl Engine<'_> {
             }
             _ => Some(0),
         };
-        let lists = self.k.list_count();
-        let mut predicted = Answer::Depends;
-        if let Some(start) = start {
-            predicted = (0..lists)
-                .map(|step| self.k.predict_drain(owner, z, (start + step) % lists))
+        let predict = |k: &Knowledge, start: usize| {
+            (0..lists)
+                .map(|step| k.predict_drain(owner, z, (start + step) % lists))
                 .find(|answer| *answer != Answer::Nothing)
-                .unwrap_or(Answer::Nothing);
+                .unwrap_or(Answer::Nothing)
+        };
+        let mut start = first;
+        let mut predicted = first.map_or(Answer::Depends, |start| predict(&self.k, start));
+        // A task may begin another drain right after one that a free asked for.
+        if state.draining.is_some() && predict(&self.k, 0) == Answer::Exactly(pfn) {
+            (start, predicted) = (Some(0), Answer::Exactly(pfn));
         }
         let on = self.k.lists_of(pfn);
         let list =
             on.iter().copied().min_by_key(|list| (list + lists - start.unwrap_or(*list)) % lists);
         let Some(list) = list else { return };
-        // The drain went on: the lists before this one are empty.
-        if let Some((o, zone, from)) = state.draining.filter(|_| on.len() == 1) {
-            let mut before = from;
-            while (o, zone) == (owner, z) && before != list {
-                let (order, migratetype) = self.k.list_meaning(before);
-                if predicted == Answer::Depends {
-                    self.k.prove_empty(owner, z, order, migratetype);
-                }
-                before = (before + 1) % lists;
-            }
+        if on.len() > 1 {
+            // Which of its lists it was on is not known, so nothing follows for the others.
+            self.k.uncache(z, pfn);
+            self.cpus[cpu].draining = None;
+            self.verdict(Kind::Drain, z, Verdict::Undecidable);
+            return;
+        }
+        let freed_since =
+            matches!(self.k.frame(pfn), FrameKnowledge::Cached { place, .. } if place < 0);
+        // The lists that the drain passed are empty, and what stood nearer to this one's tail is gone.
+        // Only order-0 pages leave untraced, and only before a page that was freed after them.
+        let mut gone = Vec::new();
+        let passed =
+            start.filter(|_| on.len() == 1).map_or(0, |start| (list + lists - start) % lists);
+        for step in 0..passed {
+            let (order, migratetype) = self.k.list_meaning((list + lists - passed + step) % lists);
+            gone.extend(self.k.prove_empty(owner, z, order, migratetype));
         }
         let departure = self.k.drain(owner, z, list, pfn);
-        self.cpus[cpu].draining = Some((owner, z, list));
-        if predicted == Answer::Exactly(pfn) {
+        self.cpus[cpu].draining = Some((owner, z, list, self.pid));
+        let explained = departure.passed_over.is_empty() || freed_since;
+        gone.extend(departure.passed_over);
+        let single = gone.iter().all(|pfn| {
+            matches!(self.k.frame(*pfn), FrameKnowledge::Cached { order: Order::ZERO, .. })
+        });
+        if !gone.is_empty() && explained && single {
+            self.infer(
+                Kind::Drain,
+                z,
+                "a drain empties lists in turn, each from its tail (§2.6); blocks passed over must have left untraced",
+                Order::ZERO,
+                block(pfn, order),
+                &gone,
+            );
+        } else if predicted == Answer::Exactly(pfn) {
             self.verdict(Kind::Drain, z, Verdict::Predicted);
-        } else if predicted == Answer::Depends && departure.passed_over.is_empty() {
+        } else if predicted == Answer::Depends && gone.is_empty() {
             self.verdict(Kind::Drain, z, Verdict::Undecidable);
         } else {
             self.contradict(

@@ -18,6 +18,7 @@ mod reader;
 mod record;
 mod render;
 mod report;
+pub mod selfcheck;
 mod window;
 
 pub use engine::{Options, explain, explain_reader};

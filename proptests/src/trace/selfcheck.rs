@@ -1,0 +1,277 @@
+//! The trace engine of a check run: scripts played on the reference, recorded as a kernel would
+//! record them, and explained.
+//!
+//! Reference and knowledge share the rules' arithmetic and nothing else, so a contradiction is an error in
+//! one of them, in the reader, or in the tracepoints. What the kernel does unseen (bulk allocations,
+//! frees past a busy list, isolation) is left out of the scripts: there is nothing left to infer, and
+//! every event must be predicted or undecidable.
+
+use super::engine::explain_shape;
+use super::reader::Reader;
+use super::render::Line;
+use super::report::{Kind, Report};
+use crate::drive::{Ledger, perform};
+use crate::engine::{Config, EngineReport, Failure, Finding};
+use crate::generate::{self, Rng};
+use crate::script::{Op, Script};
+use crate::shrink;
+use mmspec_model::contract::{Observe, PageAllocator};
+use mmspec_model::knowledge::{Shape, TypeSet};
+use mmspec_model::reference::Reference;
+use mmspec_model::vocab::{AllocFlags, CpuId, MigrateType, Order, Pfn, PfnRange, ZoneIdx};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// A script's trace: lines, and the frames that were free before.
+struct Recorded {
+    lines: Vec<Line>,
+    free: BTreeSet<Pfn>,
+    shape: Shape,
+}
+
+/// Run generated scripts within the budget, then the canaries.
+pub fn run(config: &Config<'_>) -> EngineReport {
+    let mut report = EngineReport::new("trace");
+    let mut clock = config.clock("trace");
+    let mut recorded = Vec::new();
+    while clock.goes_on(report.cases, report.operations) {
+        let case = report.cases;
+        report.cases += 1;
+        let script = generate::script(&mut Rng::for_case(config.seed, case), &config.limits);
+        match check(&script) {
+            Ok(events) => report.operations += events,
+            Err(finding) => {
+                report.failures.push(shrunk(config, case, &script, finding));
+                if report.failures.len() >= config.failures {
+                    break;
+                }
+            }
+        }
+        if recorded.len() < CANARY_CASES {
+            recorded.extend(record(&script));
+        }
+    }
+    for canary in CANARIES {
+        report.canary(canary.name, recorded.iter().any(|recorded| canary.is_found(recorded)));
+    }
+    report.cancelled = clock.cancelled();
+    report.seconds = clock.seconds();
+    report
+}
+
+/// The same script without what a kernel's trace does not show: bulk allocations, faults injected
+/// into locks, isolation, CMA, reserves, and frame 0, which the trace prints for "no page".
+fn traceable(mut script: Script) -> Script {
+    script.machine.cma.clear();
+    script.machine.cma_built = false;
+    script.machine.reserved.push(PfnRange::new(0, 1));
+    // Merges across pageblocks of different types leave types behind that knowledge follows only as
+    // far as the kernel's own sizes need (blocks of two pageblocks); recordings cover those.
+    script.machine.pageblock_order = script.machine.max_order;
+    script.ops.retain(|op| match op {
+        Op::Alloc { request, .. } => {
+            !request.attempt.is_some_and(|(_, flags)| flags.contains(AllocFlags::HIGHATOMIC))
+        }
+        Op::Bulk { .. }
+        | Op::FailTrylock { .. }
+        | Op::Isolate { .. }
+        | Op::Unisolate { .. }
+        | Op::Unreserve { .. }
+        | Op::CpuDead { .. } => false,
+        _ => true,
+    });
+    script
+}
+
+/// Play, record, explain. The number of events, or what is wrong.
+fn check(script: &Script) -> Result<u64, Finding> {
+    let Some(recorded) = record(script) else { return Ok(0) };
+    let report = explain(&recorded, &text(&recorded.lines))?;
+    let Some(first) = report.unexplained.first() else {
+        return Ok(report.events);
+    };
+    let contradicted = Kind::ALL.into_iter().find(|kind| report.kind(*kind).contradicted > 0);
+    Err(Finding {
+        kind: format!("trace-{}", contradicted.map_or("ownership", Kind::name)),
+        what: format!(
+            "{}: expected {}, seen {} (line {} of its trace)",
+            first.rule, first.expected, first.seen, first.line
+        ),
+        at: None,
+    })
+}
+
+fn explain(recorded: &Recorded, text: &str) -> Result<Report, Finding> {
+    let reader = Reader::new(text.as_bytes(), "trace of a script");
+    let is_free = |pfn| recorded.free.contains(&pfn);
+    explain_shape(reader, recorded.shape.clone(), &is_free).map_err(|error| Finding {
+        kind: "trace-unreadable".to_owned(),
+        what: error.to_string(),
+        at: None,
+    })
+}
+
+fn text(lines: &[Line]) -> String {
+    lines.iter().fold(String::new(), |mut text, line| {
+        let _ = writeln!(text, "{line}");
+        text
+    })
+}
+
+/// Play a script on the reference; at its end everything is freed, so that every inference can be
+/// proved. `None` if the machine can't exist, does not group by mobility, or nothing was traced.
+fn record(script: &Script) -> Option<Recorded> {
+    let script = &traceable(script.clone());
+    let machine = &script.machine;
+    let mut reference = Reference::new(machine, script.rules, script.tunables).ok()?;
+    if !reference.groups_by_mobility() {
+        return None;
+    }
+    let free = free_frames(&reference);
+    reference.start_trace();
+    let mut ledger = Ledger::new(script);
+    let mut lines = Vec::new();
+    for (at, op) in script.ops.iter().enumerate() {
+        let call = ledger.call(op);
+        let answer = perform(&mut reference, &call, &ledger);
+        ledger.record(op, &call, &answer);
+        collect(&mut reference, &mut lines, op.cpu().unwrap_or_default(), at);
+    }
+    let held: Vec<(Pfn, Order)> = ledger.all().map(|(_, held)| (held.pfn, held.order)).collect();
+    let cpu = ledger.any_cpu();
+    for (at, (pfn, order)) in held.into_iter().enumerate() {
+        reference.free_pages(cpu, pfn, order);
+        collect(&mut reference, &mut lines, cpu, script.ops.len() + at);
+    }
+    let shape = Shape {
+        rules: script.rules,
+        max_order: machine.max_order,
+        pageblock_order: machine.pageblock_order,
+        thp_order: machine.thp_order,
+        zones: machine.zones.iter().map(|zone| (zone.kind, zone.span)).collect(),
+        cpus: usize::from(machine.cpus),
+        types: TypeSet::PCP,
+    };
+    (!lines.is_empty()).then_some(Recorded { lines, free, shape })
+}
+
+/// Each operation is a task of its own: what belongs together is told by that.
+fn collect(reference: &mut Reference, lines: &mut Vec<Line>, cpu: CpuId, task: usize) {
+    for event in reference.take_trace() {
+        let time_us = 1_000_000 + lines.len() as u64;
+        lines.push(Line { cpu: cpu.0, pid: 1000 + task as u32, time_us, event });
+    }
+}
+
+fn free_frames(reference: &Reference) -> BTreeSet<Pfn> {
+    let mut free = BTreeSet::new();
+    for zone in (0..reference.zone_count()).map(|z| ZoneIdx(z as u8)) {
+        for order in Order::ZERO.up_to(Order::MAX) {
+            for migratetype in MigrateType::ALL {
+                reference.for_each_free(zone, order, migratetype, &mut |pfn| {
+                    free.extend((0..order.pages()).map(|offset| pfn.add(offset)));
+                });
+            }
+        }
+    }
+    free
+}
+
+fn shrunk(config: &Config<'_>, case: u64, script: &Script, finding: Finding) -> Failure {
+    let same = |script: &Script| check(script).is_err_and(|other| other.kind == finding.kind);
+    let small = shrink::shrink(script, config.shrink_runs, same);
+    let finding = check(&small).err().unwrap_or(finding);
+    Failure {
+        engine: "trace",
+        finding,
+        script: small,
+        schedule: None,
+        seed: config.seed,
+        case,
+        operations_before: script.ops.len(),
+        file: None,
+    }
+}
+
+/// Recordings on which each canary is tried.
+const CANARY_CASES: usize = 40;
+
+/// A planted fault in a kernel: its trace must be contradicted.
+struct Canary {
+    name: &'static str,
+    /// The changed trace, if there is something to change.
+    plant: fn(&[Line]) -> Option<Vec<Line>>,
+}
+
+impl Canary {
+    fn is_found(&self, recorded: &Recorded) -> bool {
+        let Some(lines) = (self.plant)(&recorded.lines) else { return false };
+        explain(recorded, &text(&lines)).is_ok_and(|report| !report.is_consistent())
+    }
+}
+
+const CANARIES: [Canary; 4] = [
+    Canary { name: "trace-double-handout", plant: planted::double_handout },
+    Canary { name: "trace-other-block", plant: planted::other_block },
+    Canary { name: "trace-drains-from-head", plant: planted::reversed_drain },
+    Canary { name: "trace-lost-free", plant: planted::lost_free },
+];
+
+mod planted {
+    use super::Line;
+    use mmspec_model::vocab::KmemEvent;
+
+    /// Exchange the two neighbours that `pick` finds last.
+    fn exchange(lines: &[Line], pick: impl Fn(&Line, &Line) -> bool) -> Option<Vec<Line>> {
+        let at = lines.windows(2).rposition(|pair| pick(&pair[0], &pair[1]))?;
+        let mut lines = lines.to_vec();
+        let event = lines[at].event;
+        lines[at].event = lines[at + 1].event;
+        lines[at + 1].event = event;
+        Some(lines)
+    }
+
+    /// A page is handed out twice.
+    pub(super) fn double_handout(lines: &[Line]) -> Option<Vec<Line>> {
+        let same = |pair: &[Line]| match (pair[0].event, pair[1].event) {
+            (KmemEvent::PageAlloc { pfn: Some(_), .. }, KmemEvent::PageAlloc { pfn, .. }) => {
+                pfn.is_some()
+            }
+            _ => false,
+        };
+        let at = lines.windows(2).rposition(same)?;
+        let mut lines = lines.to_vec();
+        lines[at + 1].event = lines[at].event;
+        Some(lines)
+    }
+
+    /// A refill takes the second block before the first.
+    pub(super) fn other_block(lines: &[Line]) -> Option<Vec<Line>> {
+        exchange(lines, |a, b| match (a.event, b.event) {
+            (
+                KmemEvent::ZoneLocked { order: o, migratetype: m, .. },
+                KmemEvent::ZoneLocked { order, migratetype, .. },
+            ) => (a.cpu, o, m) == (b.cpu, order, migratetype),
+            _ => false,
+        })
+    }
+
+    /// Two pages are drained in the wrong order.
+    pub(super) fn reversed_drain(lines: &[Line]) -> Option<Vec<Line>> {
+        exchange(lines, |a, b| {
+            matches!(
+                (a.event, b.event),
+                (KmemEvent::PcpuDrain { order: o, .. }, KmemEvent::PcpuDrain { order, .. })
+                    if o == order
+            )
+        })
+    }
+
+    /// A page is handed out again that was never freed.
+    pub(super) fn lost_free(lines: &[Line]) -> Option<Vec<Line>> {
+        let at = lines.iter().position(|line| matches!(line.event, KmemEvent::PageFree { .. }))?;
+        let mut lines = lines.to_vec();
+        lines.remove(at);
+        Some(lines)
+    }
+}
