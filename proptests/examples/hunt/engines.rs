@@ -91,7 +91,7 @@ pub(crate) fn owned<P: Platform>(script: &Script) -> OwnedAllocator<P> {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Bounds the explorer's memory: each state on its way holds two allocators.
+/// Bounds the explorer's memory.
 const MOST_STATES: u64 = 60_000;
 
 /// The platform of sequential runs.
