@@ -51,10 +51,10 @@ pub fn run(config: &Config<'_>) -> EngineReport {
             recorded.extend(record(&script));
         }
     }
-    for canary in CANARIES {
+    report.cancelled = clock.cancelled();
+    for canary in CANARIES.iter().filter(|_| !report.cancelled) {
         report.canary(canary.name, recorded.iter().any(|recorded| canary.is_found(recorded)));
     }
-    report.cancelled = clock.cancelled();
     report.seconds = clock.seconds();
     report
 }
