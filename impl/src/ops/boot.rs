@@ -96,7 +96,7 @@ fn preferred_zones<P: Platform>(zones: &[Zone<P>]) -> [Option<u8>; NR_ZONES] {
 
 /// The part of `range` inside `span`, as table indices.
 fn clip(geometry: &Geometry, range: PfnRange, span: PfnRange) -> core::ops::Range<u32> {
-    let start = range.start.max(span.start);
+    let start = range.start.max(span.start).min(span.end);
     let end = range.end.min(span.end).max(start);
     geometry.index(start)..geometry.index(end)
 }

@@ -25,6 +25,20 @@ fn hunt<'a>(config: &Config<'a>, cases: u64) -> Config<'a> {
     Config { budget, shrink_runs: 0, failures: 1, progress: None, ..*config }
 }
 
+/// Note what became of a canary; false if the hunt was cut short and says nothing.
+fn fate(report: &mut EngineReport, name: &'static str, run: Result<EngineReport, String>) -> bool {
+    let Ok(run) = run else {
+        report.canary(name, false);
+        return true;
+    };
+    if run.failures.is_empty() && run.cancelled {
+        report.cancelled = true;
+        return false;
+    }
+    report.canary(name, !run.failures.is_empty());
+    true
+}
+
 /// Plant every fault in `boot`'s allocator and compare it with the right one.
 pub fn of_differential<A: LinuxPolicy>(
     config: &Config<'_>,
@@ -34,7 +48,9 @@ pub fn of_differential<A: LinuxPolicy>(
     for fault in Fault::ALL {
         let planted = |script: &Script| Planted::new(boot(script), script, *fault);
         let run = catch(|| differential::run(&hunt(config, CASES), boot, planted));
-        report.canary(fault.name(), run.is_ok_and(|run| !run.failures.is_empty()));
+        if !fate(report, fault.name(), run) {
+            return;
+        }
     }
 }
 
@@ -47,7 +63,9 @@ pub fn of_laws<A: LinuxPolicy>(
     for fault in Fault::ALL.iter().filter(|fault| fault.breaks_a_law()) {
         let planted = |script: &Script| Planted::new(boot(script), script, *fault);
         let run = catch(|| lawful::run(&hunt(config, CASES), Depth::default(), planted));
-        report.canary(fault.name(), run.is_ok_and(|run| !run.failures.is_empty()));
+        if !fate(report, fault.name(), run) {
+            return;
+        }
     }
 }
 
@@ -69,14 +87,18 @@ where
         let planted = move |script: &Script| Planted::new(boot(script), script, fault);
         let config = Config { shrink_runs: 0, progress: None, ..*config };
         let run = explorer::explore(&config, bounds, boot, planted);
-        report.canary(fault.name(), !run.failures.is_empty());
+        if !fate(report, fault.name(), Ok(run)) {
+            return;
+        }
     }
 }
 
 /// Run the racy allocators under schedules.
 pub fn of_schedules(config: &Config<'_>, report: &mut EngineReport) {
     for race in RACES {
-        let found = (race.hunt)(&hunt(config, 200 * 96));
-        report.canary(race.name, found);
+        let run = (race.hunt)(&hunt(config, 200 * 96));
+        if !fate(report, race.name, Ok(run)) {
+            return;
+        }
     }
 }

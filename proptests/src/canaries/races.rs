@@ -1,7 +1,7 @@
 //! Races: subjects that are right as long as one thread runs.
 
 use crate::drive::{Answer, Call, Caller};
-use crate::engine::Config;
+use crate::engine::{Config, EngineReport};
 use crate::schedules::{self, Coarse, Subject};
 use crate::script::Script;
 use mmspec_impl::{Owned, OwnedAllocator, PageAllocator};
@@ -14,8 +14,8 @@ use shuttle::sync::{Mutex, PoisonError};
 pub struct Race {
     /// The name in reports.
     pub name: &'static str,
-    /// Whether the engine finds it.
-    pub hunt: fn(&Config<'_>) -> bool,
+    /// Run the engine on it.
+    pub hunt: fn(&Config<'_>) -> EngineReport,
 }
 
 /// All of them, but the deadlock: shuttle speaks on stderr at each one, so that one is for tests.
@@ -24,8 +24,8 @@ pub const RACES: [Race; 2] = [
     Race { name: "race-lost-store", hunt: hunt::<RacyLoss> },
 ];
 
-fn hunt<S: Subject + Made>(config: &Config<'_>) -> bool {
-    !schedules::run::<S>(config, S::made).failures.is_empty()
+fn hunt<S: Subject + Made>(config: &Config<'_>) -> EngineReport {
+    schedules::run::<S>(config, S::made)
 }
 
 /// Subjects that can be made for a script.

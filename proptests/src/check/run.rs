@@ -138,6 +138,9 @@ fn run_conformance(config: &Config<'_>) -> EngineReport {
     let promise = Promise::complete(TOP);
     let make = |regions: &[PfnRange]| Plain::new(regions, TOP);
     let mut report = conformance::run_counted(config, &promise, make);
+    if report.cancelled {
+        return report;
+    }
     for fault in PlainFault::ALL {
         let make = |regions: &[PfnRange]| Plain::planted(regions, TOP, Some(fault));
         let hunted = conformance::check_counted(&promise, make, config.seed, 20_000);
