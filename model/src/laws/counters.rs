@@ -349,7 +349,7 @@ fn blocks_typed(
 
 fn isolated_blocks(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
     let (Some(linux), Some(lists)) = (seen.linux, seen.lists) else { return Ok(()) };
-    if !linux.past.isolated {
+    if !linux.past.isolated || !linux.setting.keeps_types() {
         return Ok(());
     }
     for (z, zone) in zones(&linux) {

@@ -10,9 +10,6 @@ use crate::vocab::{
 };
 use alloc::format;
 
-/// Flags that came with 6.3.
-const NEW_FLAGS: AllocFlags = AllocFlags::HIGHATOMIC.union(AllocFlags::MIN_RESERVE);
-
 /// The laws of this family.
 pub(super) const LAWS: &[Law] = &[
     Law {
@@ -97,7 +94,10 @@ pub fn decides_fast(zone: &ZoneState, probe: &Probe, rules: &Rules) -> bool {
     // A boosted MIN is forgiven to single pages for callers of the high-priority reserve (§3.5).
     let urgent = match rules.reserve_flags {
         ReserveFlags::MinReserve => probe.flags.contains(AllocFlags::MIN_RESERVE),
-        ReserveFlags::Harder => probe.gfp.contains(Gfp::HIGH),
+        // docs/decisions.md 27.
+        ReserveFlags::Harder => {
+            probe.gfp.contains(Gfp::ATOMIC) && !probe.gfp.contains(Gfp::DIRECT_RECLAIM)
+        }
     };
     let forgiven =
         probe.order == Order::ZERO && urgent && zone.boost > 0 && probe.mark == Mark::Min;
@@ -231,23 +231,28 @@ fn boost_bounded(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> 
     Ok(())
 }
 
-/// The questions of this observation: those asked now and that of a check step. HIGHATOMIC and
-/// MIN_RESERVE came with 6.3: what they do under the rules of HARDER is nobody's promise.
+/// What is nobody's promise: HIGHATOMIC came with 6.3, and whether HIGH alone opened the reserve
+/// before is not said.
+pub(super) fn unsaid(zone: &ZoneState, probe: &Probe, rules: &Rules) -> bool {
+    let reserved = zone.nr_reserved_highatomic > 0;
+    rules.reserve_flags == ReserveFlags::Harder
+        && (probe.flags.contains(AllocFlags::HIGHATOMIC)
+            || (probe.flags.contains(AllocFlags::MIN_RESERVE) && reserved))
+}
+
+/// The questions of this observation: those asked now and that of a check step.
 fn decisions<'a>(
     seen: &Observation<'a>,
     linux: &LinuxView<'a>,
 ) -> impl Iterator<Item = Decision> + use<'a> {
-    let harder = linux.setting.rules.reserve_flags == ReserveFlags::Harder;
     let of_step = match seen.step {
         Step::Check(decision) => Some(decision),
         _ => None,
     };
-    linux
-        .asked_now
-        .iter()
-        .copied()
-        .chain(of_step)
-        .filter(move |asked| !(harder && asked.probe.flags.intersects(NEW_FLAGS)))
+    let (zones, rules) = (&linux.now.zones, &linux.setting.rules);
+    let said =
+        move |asked: &Decision| !unsaid(&zones[asked.probe.zone.index()], &asked.probe, rules);
+    linux.asked_now.iter().copied().chain(of_step).filter(said)
 }
 
 fn full(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
@@ -334,8 +339,8 @@ fn mark_respected(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken>
     })?;
     let mut probe = probe_of(&linux, &request, zone.index(), highest);
     let rules = &linux.setting.rules;
-    let unsaid = rules.reserve_flags == ReserveFlags::Harder && probe.flags.intersects(NEW_FLAGS);
-    if probe.flags.contains(AllocFlags::NO_WATERMARKS) || unsaid {
+    let free_pass = probe.flags.contains(AllocFlags::NO_WATERMARKS);
+    if free_pass || unsaid(state, &probe, rules) {
         return Ok(());
     }
     let mut passes = decides_fast(state, &probe, rules);

@@ -19,22 +19,20 @@ pub fn unspecified(script: &Script) -> Option<&'static str> {
         // the kernel's promise: its pageblocks are never that small.
         return Some("isolation with pageblocks smaller than the blocks of per-CPU lists");
     }
-    if script.rules.reserve_flags == ReserveFlags::Harder && script.ops.iter().any(names_new_flags)
+    if script.rules.reserve_flags == ReserveFlags::Harder && script.ops.iter().any(names_highatomic)
     {
-        return Some("reserve flags of 6.3 and later under the rules before them");
+        return Some("HIGHATOMIC, a flag of 6.3 and later, under the rules before it");
     }
     None
 }
 
-/// HIGHATOMIC and MIN_RESERVE came with 6.3; how they map to HARDER, HIGH and `__GFP_ATOMIC` of the
-/// kernels before is not said.
-fn names_new_flags(op: &Op) -> bool {
-    let new = AllocFlags::HIGHATOMIC | AllocFlags::MIN_RESERVE;
+/// HIGHATOMIC came with 6.3; whether it counts as HARDER under the rules before is not said.
+fn names_highatomic(op: &Op) -> bool {
     match op {
         Op::Alloc { request, .. } => {
-            request.attempt.is_some_and(|(_, flags)| flags.intersects(new))
+            request.attempt.is_some_and(|(_, flags)| flags.contains(AllocFlags::HIGHATOMIC))
         }
-        Op::Check { flags, .. } => flags.intersects(new),
+        Op::Check { flags, .. } => flags.contains(AllocFlags::HIGHATOMIC),
         _ => false,
     }
 }

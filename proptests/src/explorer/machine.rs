@@ -22,7 +22,7 @@ pub struct Scope {
     pub drains: bool,
     /// The statistics workers run.
     pub ticks: bool,
-    /// The first pageblock is isolated and restored.
+    /// The pageblock of frame 16 is isolated and restored.
     pub isolation: bool,
     /// Reserved pageblocks are released by force.
     pub unreserve: bool,
@@ -111,7 +111,8 @@ pub fn scopes() -> Vec<Scope> {
         unreserve: false,
         trylock: false,
     };
-    marks.script.tunables = Tunables { min_free_kbytes: Some(12), ..Tunables::default() };
+    // MIN 11, LOW 13, HIGH 15 of 16 pages: three requests away from all of them.
+    marks.script.tunables = Tunables { min_free_kbytes: Some(44), ..Tunables::default() };
     vec![plain, types, reserves, marks]
 }
 
@@ -141,7 +142,8 @@ impl Scope {
             ops.push(Op::DrainAll { by: CpuId(0), zone: Some(ZoneIdx(0)) });
         }
         if self.isolation {
-            let (cpu, pfn) = (CpuId(0), Pfn(0));
+            // Where an unmovable request claims its first pageblock.
+            let (cpu, pfn) = (CpuId(0), Pfn(16));
             ops.push(Op::Isolate { cpu, pfn });
             ops.push(Op::Unisolate { cpu, pfn, migratetype: MigrateType::Movable });
         }

@@ -175,12 +175,13 @@ const ALONE: [&str; 10] = [
     "merge_retype",
 ];
 
-/// Rules: mostly Linux 6.12, then 6.18, and kernels that never were.
+/// Rules: mostly Linux 6.12, then 6.18, 6.1, and kernels that never were.
 #[must_use]
 pub fn rules(rng: &mut Rng) -> Rules {
-    match rng.weighted(&[6, 3, 2]) {
+    match rng.weighted(&[6, 3, 1, 2]) {
         0 => Rules::linux_6_12(),
         1 => Rules::linux_6_18(),
+        2 => Rules::linux_6_1(),
         _ => {
             let mut rules = *rng.pick(&[Rules::linux_6_12(), Rules::linux_6_18()]);
             for _ in 0..rng.between(1, 4) {

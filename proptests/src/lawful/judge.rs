@@ -240,7 +240,7 @@ impl Bench<'_> {
         let position = at.unwrap_or(0);
         let asked_now = if position.is_multiple_of(self.depth.probe_every) {
             self.asked.clear();
-            self.ask(allocator, &questions(self.script, position))
+            self.ask(allocator, &self.questions(position))
         } else if !self.asked.is_empty() {
             let again: Vec<Probe> = self.asked.iter().map(|asked| asked.probe).collect();
             self.ask(allocator, &again)
@@ -265,6 +265,15 @@ impl Bench<'_> {
             self.judge(Step::Other, &[], Some(&lists), &[], at, false)?;
         }
         Ok(())
+    }
+
+    /// A few questions, others at each turn; all of them if they are asked at every turn, so that
+    /// shrinking is not bound to positions.
+    fn questions(&self, position: usize) -> Vec<Probe> {
+        if self.depth.probe_every > 1 {
+            return questions(self.script, position);
+        }
+        (0..TURNS).step_by(8).flat_map(|turn| questions(self.script, turn)).collect()
     }
 
     fn ask<A: LinuxPolicy>(&self, allocator: &A, probes: &[Probe]) -> Vec<Decision> {
@@ -347,6 +356,9 @@ impl Bench<'_> {
         self.judge(Step::Emptied, &[], Some(&lists), &[], None, false)
     }
 }
+
+/// Turns after which questions have met most combinations.
+const TURNS: usize = 8 * 36;
 
 /// A few watermark questions of which some ask less than others.
 fn questions(script: &Script, turn: usize) -> Vec<Probe> {

@@ -1,0 +1,48 @@
+//! Threads under chosen schedules.
+
+mod common;
+
+use common::{clean, owned};
+use mmspec_proptests::engine::{Budget, Config};
+use mmspec_proptests::generate::Rng;
+use mmspec_proptests::schedules::{self, Coarse, Fine, Schedule, Strategy, explore};
+use mmspec_proptests::script::Script;
+
+#[test]
+fn random_and_pct_schedules_find_nothing_on_the_implementation() {
+    let report = schedules::run(&Config::new(3, Budget::cases(30_000)), owned::<Coarse>);
+    clean(&report);
+    assert_eq!(report.schedules, Some(30_000));
+    let report = schedules::run(&Config::new(4, Budget::cases(20_000)), owned::<Fine>);
+    clean(&report);
+    for law in ["one-place", "conservation", "nr-free-pages", "returns-to-start"] {
+        assert!(report.laws.get(law).is_some_and(|times| *times > 10_000), "{law}");
+    }
+}
+
+#[test]
+fn every_schedule_of_a_small_script_is_run() {
+    let text = "mms 1\nmachine cpus=2 max_order=2 pageblock_order=2\nzone Normal 0x0..0x10\n\
+                set min_free_kbytes=0\na1 = alloc cpu=0 order=0 gfp=GFP_KERNEL\n\
+                drain by=1 cpu=0\n";
+    let script = Script::parse("small", text).expect("parses");
+    let explored = explore(&script, owned::<Coarse>, Strategy::DepthFirst, 200_000);
+    assert!(explored.complete, "{} schedules were not all", explored.schedules);
+    assert!(explored.schedules > 10, "{}", explored.schedules);
+    assert_eq!(explored.found, None);
+}
+
+#[test]
+fn a_schedule_is_replayed_to_the_step() {
+    // Two runs under the same recorded schedule judge the same number of times; the schedule that
+    // a seed gives is always the same.
+    for case in 0..20 {
+        let script = schedules::script(&mut Rng::for_case(9, case), case);
+        let run = || explore(&script, owned::<Fine>, Strategy::Random(case), 5).laws;
+        assert_eq!(run(), run(), "case {case}");
+    }
+    let script = schedules::script(&mut Rng::for_case(9, 1), 1);
+    let nowhere = Schedule(vec![7; 50]);
+    // A schedule that cannot be followed goes on with whoever can run.
+    assert_eq!(schedules::replay(&script, owned::<Fine>, &nowhere), None);
+}
