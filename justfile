@@ -52,7 +52,7 @@ fuzz-ci: seeds
 
 # Review changed snapshots (cargo-insta).
 review:
-    cargo insta review --workspace-root .
+    cargo insta review
 
 # Refuse unreviewed and unreferenced snapshots, as CI does.
 review-check:
