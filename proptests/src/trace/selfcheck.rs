@@ -52,7 +52,9 @@ pub fn run(config: &Config<'_>) -> EngineReport {
         }
     }
     report.cancelled = clock.cancelled();
-    for canary in CANARIES.iter().filter(|_| !report.cancelled) {
+    // A cut run misses no canary.
+    let tried = if report.cancelled { &[] } else { CANARIES.as_slice() };
+    for canary in tried {
         report.canary(canary.name, recorded.iter().any(|recorded| canary.is_found(recorded)));
     }
     report.seconds = clock.seconds();
