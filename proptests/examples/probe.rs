@@ -5,16 +5,24 @@ use mmspec_proptests::engine::*;
 use mmspec_proptests::script::Script;
 use mmspec_proptests::*;
 use std::time::{Duration, Instant};
-fn reference(s: &Script) -> Reference { Reference::new(&s.machine, s.rules, s.tunables).unwrap() }
-fn owned<P: mmspec_impl::Platform>(s: &Script) -> OwnedAllocator<P> { OwnedAllocator::new(s.machine.as_ref(), s.rules, s.tunables).unwrap() }
+fn reference(s: &Script) -> Reference {
+    Reference::new(&s.machine, s.rules, s.tunables).unwrap()
+}
+fn owned<P: mmspec_impl::Platform>(s: &Script) -> OwnedAllocator<P> {
+    OwnedAllocator::new(s.machine.as_ref(), s.rules, s.tunables).unwrap()
+}
 type Std = mmspec_impl::platform::StdPlatform;
 fn main() {
     let arg = |n: usize| std::env::args().nth(n);
     let secs: u64 = arg(2).map_or(5, |s| s.parse().unwrap());
     let seed: u64 = arg(3).map_or(1, |s| s.parse().unwrap());
     let mut config = Config::new(seed, Budget::time(Duration::from_secs(secs)));
-    if let Ok(r) = std::env::var("RULES") { config.limits.rules = mmspec_model::vocab::Rules::preset(&r); }
-    if let Ok(r) = std::env::var("OPS") { config.limits.ops = r.parse().unwrap(); }
+    if let Ok(r) = std::env::var("RULES") {
+        config.limits.rules = mmspec_model::vocab::Rules::preset(&r);
+    }
+    if let Ok(r) = std::env::var("OPS") {
+        config.limits.ops = r.parse().unwrap();
+    }
     let t = Instant::now();
     let report = match arg(1).unwrap().as_str() {
         "show" => {
@@ -27,8 +35,12 @@ fn main() {
             o.failures = Some("/tmp/failures".into());
             let r = check::check(&o).unwrap();
             println!("{}", r.to_json());
-            for c in &r.complaints { println!("{c}"); }
-            for f in &r.failures { println!("{}", f.to_text("x")); }
+            for c in &r.complaints {
+                println!("{c}");
+            }
+            for f in &r.failures {
+                println!("{}", f.to_text("x"));
+            }
             println!("ok {} {:?}", r.ok, t.elapsed());
             return;
         }
@@ -41,7 +53,12 @@ fn main() {
             canaries::of_explorer(&config, &mut r, owned::<Std>);
             println!("explorer {:?}", t.elapsed());
             canaries::of_schedules(&config, &mut r);
-            println!("missed {:?} found {:?} {:?}", r.canaries_missed, r.canaries_found, t.elapsed());
+            println!(
+                "missed {:?} found {:?} {:?}",
+                r.canaries_missed,
+                r.canaries_found,
+                t.elapsed()
+            );
             return;
         }
         "diff" => differential::run(&config, reference, owned::<Std>),
@@ -49,18 +66,40 @@ fn main() {
         "lawsimpl" => lawful::run(&config, Default::default(), owned::<Std>),
         "explore" => {
             let depth = std::env::var("DEPTH").ok().map(|d| d.parse().unwrap());
-            let b = explorer::Bounds { depth, time: Some(Duration::from_secs(secs)), ..Default::default() };
+            let b = explorer::Bounds {
+                depth,
+                time: Some(Duration::from_secs(secs)),
+                ..Default::default()
+            };
             explorer::explore(&config, b, reference, owned::<Std>)
         }
         "fine" => schedules::run(&config, owned::<schedules::Fine>),
         "coarse" => schedules::run(&config, owned::<schedules::Coarse>),
         _ => panic!(),
     };
-    println!("cases {} ops {} {:.0}/s states {:?} {:.0}/s depth {:?} schedules {:?} {:.0}/s", report.cases, report.operations, report.operations as f64 / report.seconds,
-        report.states, report.states.unwrap_or(0) as f64 / report.seconds, report.depth, report.schedules, report.schedules.unwrap_or(0) as f64 / report.seconds);
-    for failure in &report.failures { println!("{}", failure.to_text("x")); }
+    println!(
+        "cases {} ops {} {:.0}/s states {:?} {:.0}/s depth {:?} schedules {:?} {:.0}/s",
+        report.cases,
+        report.operations,
+        report.operations as f64 / report.seconds,
+        report.states,
+        report.states.unwrap_or(0) as f64 / report.seconds,
+        report.depth,
+        report.schedules,
+        report.schedules.unwrap_or(0) as f64 / report.seconds
+    );
+    for failure in &report.failures {
+        println!("{}", failure.to_text("x"));
+    }
     if std::env::var("V").is_ok() {
-        println!("{:?}\n{:?} largest {} deepest {} refused {}", report.marks, report.marks.merges, report.marks.largest_block, report.marks.deepest_cache, report.marks.refused);
+        println!(
+            "{:?}\n{:?} largest {} deepest {} refused {}",
+            report.marks,
+            report.marks.merges,
+            report.marks.largest_block,
+            report.marks.deepest_cache,
+            report.marks.refused
+        );
         println!("missing {:?}", report.marks.missing().collect::<Vec<_>>());
         println!("{:?}", report.laws);
     }
@@ -68,16 +107,34 @@ fn main() {
 fn lists<A: mmspec_model::contract::LinuxPolicy>(a: &A, script: &Script) -> String {
     let l = mmspec_model::laws::Lists::of(a, &script.machine);
     let mut out = String::new();
-    for f in &l.free { out += &format!(" {}@{}{}", f.pfn, f.order, &f.migratetype.name()[..2]); }
+    for f in &l.free {
+        out += &format!(" {}@{}{}", f.pfn, f.order, &f.migratetype.name()[..2]);
+    }
     out += " |";
-    for f in &l.cached { out += &format!(" c{}:{}@{:?}", f.cpu, f.pfn, f.order); }
+    for f in &l.cached {
+        out += &format!(" c{}:{}@{:?}", f.cpu, f.pfn, f.order);
+    }
     out += " | types ";
-    for t in &l.pageblocks { out += t.map_or("-", |t| &t.name()[..2]); out += ","; }
+    for t in &l.pageblocks {
+        out += t.map_or("-", |t| &t.name()[..2]);
+        out += ",";
+    }
     let z = a.zone_state(mmspec_model::vocab::ZoneIdx(0));
-    out += &format!(" free {} exact {} flags {:?} boost {} pcp {:?}", z.nr_free_pages, z.nr_free_pages_exact, z.flags, z.boost, a.pcp_state(mmspec_model::vocab::CpuId(0), mmspec_model::vocab::ZoneIdx(0)));
+    out += &format!(
+        " free {} exact {} flags {:?} boost {} pcp {:?}",
+        z.nr_free_pages,
+        z.nr_free_pages_exact,
+        z.flags,
+        z.boost,
+        a.pcp_state(mmspec_model::vocab::CpuId(0), mmspec_model::vocab::ZoneIdx(0))
+    );
     out
 }
-fn show<A: mmspec_model::contract::LinuxPolicy, B: mmspec_model::contract::LinuxPolicy>(script: &Script, a: &mut A, b: &mut B) {
+fn show<A: mmspec_model::contract::LinuxPolicy, B: mmspec_model::contract::LinuxPolicy>(
+    script: &Script,
+    a: &mut A,
+    b: &mut B,
+) {
     let mut ledger = drive::Ledger::new(script);
     println!("ref {}\nimp {}", lists(a, script), lists(b, script));
     for (at, op) in script.ops.iter().enumerate() {
@@ -86,7 +143,9 @@ fn show<A: mmspec_model::contract::LinuxPolicy, B: mmspec_model::contract::Linux
         let x = drive::perform(a, &call, &ledger);
         println!("  {x:?}\n  ref {}", lists(a, script));
         let y = drive::perform(b, &call, &ledger);
-        if lists(a, script) != lists(b, script) || x != y { println!("  {y:?}\n  imp {}", lists(b, script)); }
+        if lists(a, script) != lists(b, script) || x != y {
+            println!("  {y:?}\n  imp {}", lists(b, script));
+        }
         ledger.record(op, &call, &x);
     }
 }

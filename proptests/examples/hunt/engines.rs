@@ -91,9 +91,6 @@ pub(crate) fn owned<P: Platform>(script: &Script) -> OwnedAllocator<P> {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Bounds the explorer's memory: each state on its way holds two allocators.
-const MOST_STATES: usize = 60_000;
-
 /// The platform of sequential runs.
 pub(crate) type Standard = mmspec_impl::platform::StdPlatform;
 
@@ -103,7 +100,7 @@ fn run(engine: Engine, config: &Config<'_>) -> EngineReport {
         Engine::Laws => lawful::run(config, Depth::default(), owned::<Standard>),
         Engine::Explorer => {
             let time = config.budget.time;
-            let bounds = Bounds { time, states: Some(MOST_STATES), ..Bounds::default() };
+            let bounds = Bounds { time, depth: None, ..Bounds::default() };
             explorer::explore(config, bounds, reference, owned::<Standard>)
         }
         Engine::Schedules => schedules::run(config, owned::<Coarse>),
@@ -165,13 +162,12 @@ fn found(mut failure: Failure, save: Option<&Path>) -> Found {
             eprintln!("hunt: {error}");
         }
     }
-    let schedule = failure.schedule.as_ref().and_then(|text| text.parse::<Schedule>().ok());
     Found {
         kind: failure.finding.kind,
         what: failure.finding.what,
         before: failure.operations_before,
         after: failure.script.ops.len(),
-        switches: schedule.map(|schedule| schedule.switches()),
+        switches: failure.schedule.as_ref().map(Schedule::switches),
         file: failure.file,
     }
 }
