@@ -157,10 +157,10 @@ pub(crate) fn hunt(engine: Engine, seed: u64, time: Duration, save: Option<&Path
 }
 
 fn found(mut failure: Failure, save: Option<&Path>) -> Found {
-    if let Some(folder) = save {
-        if let Err(error) = Folder::new(folder).save(&mut failure) {
-            eprintln!("hunt: {error}");
-        }
+    if let Some(folder) = save
+        && let Err(error) = Folder::new(folder).save(&mut failure)
+    {
+        eprintln!("hunt: {error}");
     }
     Found {
         kind: failure.finding.kind,
