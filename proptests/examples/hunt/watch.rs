@@ -35,7 +35,7 @@ static STARTED: AtomicU64 = AtomicU64::new(0);
 
 /// An engine that did not come back.
 pub(crate) struct Hang {
-    pub(crate) script: Script,
+    pub(crate) script: Box<Script>,
     pub(crate) seconds: f64,
     /// Scripts begun.
     pub(crate) cases: u64,
@@ -89,7 +89,7 @@ fn patient<T: Send + 'static>(
             && since.elapsed() > patience
         {
             let seconds = (begun.elapsed() - since.elapsed()).as_secs_f64();
-            return Err(Hang { script, seconds, cases: now - base });
+            return Err(Hang { script: Box::new(script), seconds, cases: now - base });
         }
     }
 }
