@@ -30,6 +30,52 @@ fn main() {
             let script = Script::parse(&path, &std::fs::read_to_string(&path).unwrap()).unwrap();
             return show(&script, &mut reference(&script), &mut owned::<Std>(&script));
         }
+        "bytes" => {
+            let mut seen = std::collections::BTreeMap::new();
+            let mut n = 0u64;
+            while t.elapsed() < Duration::from_secs(secs) {
+                n += 1;
+                let mut rng = generate::Rng::for_case(seed, n);
+                let len = rng.below(600) as usize;
+                let data: Vec<u8> = (0..len).map(|_| rng.next_u64() as u8).collect();
+                let s = Script::decode(&data);
+                if s.machine.as_ref().end().0 > 16384 || s.machine.cpus > 8 {
+                    continue;
+                }
+                let look = |s: &Script| -> Option<Finding> {
+                    let run = || {
+                        if differential::unspecified(s).is_none() {
+                            differential::check_script(s, reference, owned::<Std>, None)?;
+                        }
+                        lawful::check_script(
+                            s,
+                            owned::<Std>,
+                            Default::default(),
+                            &mut Default::default(),
+                            None,
+                        )
+                    };
+                    run().err()
+                };
+                if let Some(f) = look(&s) {
+                    let key = (
+                        f.kind.clone(),
+                        f.what.chars().take(60).filter(|c| !c.is_ascii_digit()).collect::<String>(),
+                    );
+                    if seen.insert(key, ()).is_none() {
+                        let small =
+                            shrink::shrink(&s, 3000, |s| look(s).is_some_and(|g| g.kind == f.kind));
+                        println!(
+                            "{n}: {} {:?}\n{small}",
+                            look(&small).unwrap().what,
+                            look(&small).unwrap().at
+                        );
+                    }
+                }
+            }
+            println!("{n} cases {} kinds", seen.len());
+            return;
+        }
         "check" => {
             let mut o = check::Options::new(seed, Duration::from_secs(secs));
             o.failures = Some("/tmp/failures".into());
