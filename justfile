@@ -26,7 +26,7 @@ lint:
 
 # Build the documentation.
 doc:
-    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
 # All tests.
 test:
@@ -52,7 +52,7 @@ fuzz-ci: seeds
 
 # Review changed snapshots (cargo-insta).
 review:
-    cargo insta review --workspace-root .
+    cargo insta review
 
 # Refuse unreviewed and unreferenced snapshots, as CI does.
 review-check:
@@ -66,9 +66,13 @@ engines time=seconds:
 bugs *args:
     proptests/bugs/run {{args}}
 
-# Explain a recorded kernel trace; FOLDER holds trace.txt.gz and the /proc files beside it.
-trace folder rules="linux_6_12":
-    cargo run --release --locked -- trace {{folder}}/trace.txt.gz --before {{folder}} --after {{folder}} --rules {{rules}}
+# Costs against an uncontended lock pair, measured in the same run.
+bench *args:
+    cargo bench --locked -p mmspec-impl --bench pair -- {{args}}
+
+# Explain a recorded kernel trace; FOLDER holds trace.txt.gz, kernel.txt and the /proc files.
+trace folder="proptests/traces/linux-6.12-shell":
+    cargo run --release --locked -- trace {{folder}}/trace.txt.gz
 
 # All that CI runs.
 ci: check test review-check

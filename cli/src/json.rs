@@ -1,81 +1,11 @@
-//! The shapes of `--json`, documented in `docs/json.md`. Fields are only ever added.
+//! The shape of `trace --json`, documented in `docs/json.md`. Fields are only ever added.
 
-use crate::show::canaries;
-use crate::summary::Summary;
 use mmspec_proptests::trace::{self, Kind};
 use serde::Serialize;
 
 /// A value as indented JSON.
 pub(crate) fn pretty(value: &impl Serialize) -> anyhow::Result<String> {
     Ok(serde_json::to_string_pretty(value)?)
-}
-
-/// `check --json`.
-#[derive(Serialize)]
-pub(crate) struct Check<'a> {
-    ok: bool,
-    seed: u64,
-    engines: Vec<Engine>,
-    laws: Vec<Law>,
-    marks: Vec<Mark<'a>>,
-}
-
-#[derive(Serialize)]
-struct Engine {
-    name: &'static str,
-    cases: u64,
-    operations: u64,
-    states: u64,
-    schedules: u64,
-    violations: usize,
-    canaries_found: usize,
-    canaries: usize,
-    seconds: u64,
-}
-
-#[derive(Serialize)]
-struct Law {
-    id: &'static str,
-    level: &'static str,
-    exercised: u64,
-}
-
-#[derive(Serialize)]
-struct Mark<'a> {
-    name: &'a str,
-    reached: u64,
-}
-
-impl<'a> From<&'a Summary<'_>> for Check<'a> {
-    fn from(summary: &'a Summary<'_>) -> Self {
-        let engines = summary.reports.iter().map(|report| {
-            let (canaries_found, canaries) = canaries(report);
-            Engine {
-                name: report.name,
-                cases: report.cases,
-                operations: report.operations,
-                states: report.states.unwrap_or(0),
-                schedules: report.schedules.unwrap_or(0),
-                violations: report.failures.len(),
-                canaries_found,
-                canaries,
-                seconds: report.seconds as u64,
-            }
-        });
-        let laws = summary.laws.iter().map(|(law, exercised)| Law {
-            id: law.id,
-            level: law.level.name(),
-            exercised: *exercised,
-        });
-        let marks = summary.marks.iter().map(|(_, name, reached)| Mark { name, reached: *reached });
-        Self {
-            ok: summary.ok(),
-            seed: summary.seed,
-            engines: engines.collect(),
-            laws: laws.collect(),
-            marks: marks.collect(),
-        }
-    }
 }
 
 /// `trace --json`.

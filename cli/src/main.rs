@@ -8,8 +8,6 @@ mod json;
 mod output;
 mod progress;
 mod show;
-mod suite;
-mod summary;
 mod table;
 
 use args::{Args, Command};

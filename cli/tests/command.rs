@@ -117,6 +117,51 @@ fn laws_lists_every_law() {
     }
 }
 
+/// A number as 0: what is left is the shape.
+fn shape(value: &mut serde_json::Value) {
+    use serde_json::Value;
+    match value {
+        Value::Number(number) => {
+            assert!(number.is_u64(), "{number} is no whole number");
+            *value = Value::from(0);
+        }
+        Value::Array(all) => all.iter_mut().for_each(shape),
+        Value::Object(all) => all.values_mut().for_each(shape),
+        _ => {}
+    }
+}
+
+#[test]
+fn check_as_json_keeps_its_shape() {
+    let args = ["check", "--engine", "regressions", "--seed", "7", "--json"];
+    let (json, err) = run(&args, 0);
+    assert_eq!(err, "");
+    let mut value: serde_json::Value = serde_json::from_str(&json).expect("one JSON object");
+    assert_eq!((&value["ok"], &value["seed"]), (&true.into(), &7.into()));
+    shape(&mut value);
+    reviewed("check-json", &serde_json::to_string_pretty(&value).expect("JSON"));
+}
+
+#[test]
+fn check_begins_and_ends_with_its_seed() {
+    let args = ["check", "--engine", "conformance", "--seconds", "1", "--seed", "12"];
+    let (out, err) = run(&args, 0);
+    assert_eq!(err, "", "quiet when piped");
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!((lines.first(), lines.last()), (Some(&"seed 12"), Some(&"seed 12: ok")));
+    let again = "rerun with: mmspec check --seed 12 --seconds 1 --engine conformance";
+    assert!(lines.contains(&again), "{out}");
+    let (_, err) = run(&["check", "--engine", "frob"], 2);
+    assert!(err.contains("frob") && err.contains("differential"), "{err}");
+}
+
+#[test]
+fn replay_runs_a_script_that_holds() {
+    let path = file("replay", "case.mms", SCRIPT);
+    let (out, _) = run(&["replay", &path], 0);
+    assert!(out.ends_with("ok\n"), "{out}");
+}
+
 #[test]
 fn explain_tells_the_same_of_both_allocators() {
     let path = file("explain", "case.mms", SCRIPT);

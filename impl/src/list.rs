@@ -97,9 +97,15 @@ impl List {
     }
 
     /// Visit all frames, head first.
+    ///
+    /// # Panics
+    /// If the list has more frames than exist: one that was put on it twice made it a ring.
     pub(crate) fn for_each(&self, links: &[Links], mut visit: impl FnMut(u32)) {
         let mut frame = self.head;
+        let mut left = links.len();
         while frame != NIL {
+            assert!(left > 0, "a list is a ring: a frame was put on it twice");
+            left -= 1;
             visit(frame);
             frame = if frame == self.tail { NIL } else { links[frame as usize].next() };
         }

@@ -45,12 +45,13 @@ fn a_recording_of_linux_6_12_is_explained() {
     assert_eq!(report.ownership_contradictions, 0);
     let alloc = report.kind(Kind::PcpAlloc);
     assert!(alloc.predicted >= 39_300 && alloc.undecidable <= 450, "{alloc:?}");
+    assert!(alloc.predicted * 1000 >= alloc.decidable() * 996, "{alloc:?}");
     // Pages of the last processes' stacks, which the recording ends before they are freed.
     assert_eq!(alloc.contradicted, 4, "{:#?}", report.unexplained);
     let take = report.kind(Kind::BuddyTake);
     assert!(take.predicted >= 14_730 && take.contradicted == 0, "{take:?}");
     let drain = report.kind(Kind::Drain);
-    assert!(drain.predicted >= 9_900 && drain.contradicted == 0, "{drain:?}");
+    assert!(drain.predicted >= 9_890 && drain.contradicted == 0, "{drain:?}");
     assert_eq!(report.kind(Kind::Refill).contradicted, 0);
 }
 

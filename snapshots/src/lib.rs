@@ -2,7 +2,7 @@
 //!
 //! * [`Session`]: an allocator playing a script, one operation at a time.
 //! * [`Scenario`]: a script with named phases; the three of this package are [`SCENARIOS`].
-//! * [`report`]: a scenario's texts after each phase, reviewed with cargo insta.
+//! * [`report()`]: a scenario's texts after each phase, reviewed with cargo insta.
 //! * [`record`]: a script as the kernel trace that it would leave.
 //! * [`explain`]: any script told step by step, with a picture of memory.
 

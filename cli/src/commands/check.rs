@@ -2,63 +2,55 @@
 
 use crate::output::Out;
 use crate::progress::Progress;
-use crate::suite::{self, Plan};
-use crate::summary::Summary;
-use crate::{Verdict, args, interrupt, json, show};
-use anyhow::bail;
-use mmspec_proptests::engine::Folder;
+use crate::table::number;
+use crate::{Verdict, args, interrupt, show};
+use anyhow::Context;
+use mmspec_proptests::check::{self, Engine, Options};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Where failures are saved, from where the command runs.
-const FAILURES: &str = "failures";
-
 pub(crate) fn run(args: &args::Check, out: &mut Out) -> anyhow::Result<Verdict> {
-    for name in &args.engine {
-        if !suite::ENGINES.contains(&name.as_str()) {
-            bail!("no engine {name:?}: use one of {}", suite::ENGINES.join(", "));
-        }
-    }
+    let engines: Vec<Engine> =
+        args.engine.iter().map(|name| engine(name)).collect::<anyhow::Result<_>>()?;
     let seed = args.seed.unwrap_or_else(any_seed);
     if !args.json {
         out.line(format_args!("seed {seed}"))?;
     }
     let cancel = interrupt::flag();
     let progress = Progress::new(args.json);
-    let plan = Plan {
-        seed,
-        time: Duration::from_secs(args.seconds),
-        engines: &args.engine,
-        cancel: &cancel,
-        progress: &|text| progress.say(text),
+    let say = |now: mmspec_proptests::engine::Progress| {
+        let percent = (now.share * 100.0) as u64;
+        let (done, operations) = (number(now.done), number(now.operations));
+        progress.say(format!("{} {percent} %: {done} done, {operations} operations", now.engine));
     };
-    let mut reports = suite::run(&plan)?;
+    let mut options = Options::new(seed, Duration::from_secs(args.seconds));
+    options.engines = engines;
+    options.cancel = Some(&cancel);
+    options.progress = Some(&say);
+    let report = check::check(&options)?;
     drop(progress);
-    let folder = Folder::new(FAILURES);
-    for failure in reports.iter_mut().flat_map(|report| &mut report.failures) {
-        if failure.file.is_none() {
-            folder.save(failure)?;
-        }
-    }
-    let summary = Summary::new(seed, &reports, args.engine.is_empty());
     if args.json {
-        out.line(json::pretty(&json::Check::from(&summary))?)?;
+        out.line(report.to_json())?;
     } else {
-        for failure in reports.iter().flat_map(|report| &report.failures) {
+        for failure in &report.failures {
             out.print(show::failure(failure))?;
         }
-        out.print(show::summary(&summary))?;
+        out.print(show::check(&report))?;
         let mut again =
             format!("rerun with: mmspec check --seed {seed} --seconds {}", args.seconds);
         args.engine.iter().for_each(|name| again += &format!(" --engine {name}"));
         out.line(again)?;
-        let word = if summary.ok() { "ok" } else { "FAILED" };
-        out.line(format_args!("seed {seed}: {word}"))?;
+        out.line(format_args!("seed {seed}: {}", if report.ok { "ok" } else { "FAILED" }))?;
     }
-    Ok(if summary.ok() { Verdict::Holds } else { Verdict::Violated })
+    Ok(if report.ok { Verdict::Holds } else { Verdict::Violated })
+}
+
+fn engine(name: &str) -> anyhow::Result<Engine> {
+    let known = Engine::ALL.map(Engine::name).join(", ");
+    Engine::from_name(name).with_context(|| format!("no engine {name:?}: use one of {known}"))
 }
 
 /// A seed that nobody chose; it is printed, and so can be given again.
 fn any_seed() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::from(now.subsec_nanos()) ^ (now.as_secs() & 0xffff) << 16
+    u64::from(now.subsec_nanos()) ^ ((now.as_secs() & 0xffff) << 16)
 }

@@ -31,8 +31,12 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         let lists = self.geometry.pcp_lists();
         let mut list = first;
         // Every turn either empties a list or satisfies the count, and the count never exceeds
-        // what is on the lists: at most one full round.
+        // what is on the lists: at most one full round, and the first list once more.
+        let mut turns = 0;
         while left > 0 {
+            // A page freed twice broke the count: going on would search the empty lists for ever.
+            assert!(turns <= lists, "the lists hold fewer pages than their count");
+            turns += 1;
             let order = self.geometry.pcp_list_order(list);
             while left > 0 {
                 let Some(frame) = pcp.lists[list].pop_tail(tables.links) else { break };

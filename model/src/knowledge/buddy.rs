@@ -306,7 +306,15 @@ impl Knowledge {
     pub fn claim_pageblock(&mut self, z: usize, pfn: Pfn, migratetype: MigrateType, retype: bool) {
         let pages = self.shape.pageblock_order.pages();
         let start = Pfn(pfn.0 & !(pages - 1));
-        let range = PfnRange { start, end: start.add(pages) };
+        let span = self.shape.zones[z].1;
+        if start.0 + pages > span.end.0 {
+            // Up to 6.9 nothing but the block itself moves in a pageblock that leaves the zone.
+            self.move_block(z, pfn, migratetype);
+            return;
+        }
+        // And a pageblock that begins before the zone is cut at the block found (§1.10).
+        let first = if span.start <= start { start } else { pfn };
+        let range = PfnRange { start: first, end: start.add(pages) };
         if retype {
             self.retype(start, self.shape.pageblock_order, TypeSet::of(migratetype));
         }

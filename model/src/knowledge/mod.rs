@@ -1,7 +1,7 @@
 //! The policy over a state that is only partly known: what a recorded kernel trace is checked
 //! against.
 //!
-//! The rules are those of [`crate::reference`] (its [`arith`](crate::reference::arith) is used
+//! The rules are those of [`crate::reference`] (its [`arith`] is used
 //! here); the state is not. A recording does not say in which order the first free lists stood,
 //! which type each pageblock had, or what lay on the per-CPU lists. So each listed block carries
 //! the *set* of types that its list may have, lists have parts whose order is unknown, and a

@@ -177,12 +177,17 @@ impl Lists {
     /// Look at an allocator on `machine`.
     pub fn of<A: Observe + ?Sized>(allocator: &A, machine: &Machine) -> Self {
         let mut lists = Self::default();
+        // A block listed twice closes its list to a ring: without a bound the look would not end.
+        let most = machine.as_ref().end().index();
+        let bounded =
+            |seen: usize| assert!(seen < most, "the lists hold more blocks than frames exist");
         let thp_from = 3 * (Order::COSTLY.index() + 1);
         for z in 0..allocator.zone_count() {
             let zone = ZoneIdx(z as u8);
             for order in Order::ZERO.up_to(machine.max_order) {
                 for migratetype in MigrateType::ALL {
                     allocator.for_each_free(zone, order, migratetype, &mut |pfn| {
+                        bounded(lists.free.len());
                         lists.free.push(FreeBlock { pfn, order, migratetype, zone: z });
                     });
                 }
@@ -195,6 +200,7 @@ impl Lists {
                         machine.thp_order
                     };
                     allocator.for_each_cached(cpu, zone, list, &mut |pfn| {
+                        bounded(lists.cached.len());
                         lists.cached.push(CachedBlock { pfn, order, cpu, zone: z });
                     });
                 }

@@ -1,6 +1,6 @@
 //! The texts of /proc/buddyinfo, pagetypeinfo, zoneinfo and vmstat, byte for byte.
 //!
-//! One set of line writers ([`mod@line`], private) stands under two uses:
+//! One set of line writers (`line`, private) stands under two uses:
 //!
 //! * [`View`] renders an allocator's state in the format of a kernel release
 //!   ([`crate::vocab::Vmstat`]). It needs no heap.

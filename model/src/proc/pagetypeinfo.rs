@@ -119,7 +119,7 @@ impl fmt::Display for Pagetypeinfo {
     }
 }
 
-/// The title of the table that page_owner adds [mem].
+/// The title of the table that page_owner adds \[mem\].
 const MIXED: &str = "Number of mixed blocks ";
 
 /// Parse a copy of /proc/pagetypeinfo (readable by root only); `file` names it in errors.

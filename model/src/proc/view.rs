@@ -136,7 +136,7 @@ impl<'a> View<'a> {
                 for order in self.orders() {
                     let length = state.nr_free[order.index()][of.index()];
                     // Counting stops on reaching the cap: a list of exactly that length is
-                    // marked too [mem].
+                    // marked too \[mem\].
                     let capped = length >= line::LIST_CAP;
                     line::list_length(out, length.min(line::LIST_CAP), capped)?;
                 }
@@ -156,7 +156,7 @@ impl<'a> View<'a> {
     }
 
     /// Pageblocks of a zone by type: steps of a pageblock from the zone's first frame, wherever
-    /// that lies in its pageblock [mem]; steps without any present frame are not counted.
+    /// that lies in its pageblock \[mem\]; steps without any present frame are not counted.
     fn pageblocks(&self, zone: ZoneIdx) -> [u64; crate::vocab::NR_MIGRATETYPES] {
         let mut counts = [0; crate::vocab::NR_MIGRATETYPES];
         let span = self.machine.zones[zone.index()].span;

@@ -20,17 +20,20 @@ pub enum Engine {
     Explorer,
     /// Threads under chosen schedules.
     Schedules,
+    /// Scripts recorded as kernel traces, and explained.
+    Trace,
 }
 
 impl Engine {
     /// All engines, in the order in which they run.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Regressions,
         Self::Differential,
         Self::Laws,
         Self::Conformance,
         Self::Explorer,
         Self::Schedules,
+        Self::Trace,
     ];
 
     /// The name on the command line and in reports.
@@ -43,6 +46,7 @@ impl Engine {
             Self::Conformance => "conformance",
             Self::Explorer => "explorer",
             Self::Schedules => "schedules",
+            Self::Trace => "trace",
         }
     }
 
@@ -60,8 +64,9 @@ impl Engine {
             Self::Differential => 28,
             Self::Laws => 20,
             Self::Conformance => 7,
-            Self::Explorer => 22,
-            Self::Schedules => 23,
+            Self::Explorer => 20,
+            Self::Schedules => 20,
+            Self::Trace => 5,
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::explorer::{self, Bounds};
 use crate::lawful::{self, Depth, Exercised};
 use crate::schedules::{self, Coarse, Fine};
 use crate::script::Script;
+use crate::trace::selfcheck;
 use mmspec_impl::{OwnedAllocator, Platform};
 use mmspec_model::reference::Reference;
 use mmspec_model::vocab::{Order, PfnRange};
@@ -45,6 +46,7 @@ pub fn check(options: &Options<'_>) -> Result<CheckReport, FolderError> {
             Engine::Conformance => run_conformance(&config),
             Engine::Explorer => run_explorer(&config),
             Engine::Schedules => run_schedules(&config),
+            Engine::Trace => selfcheck::run(&config),
         };
         if let Some(folder) = &options.failures {
             let folder = Folder::new(folder);
