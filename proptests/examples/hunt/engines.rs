@@ -91,9 +91,6 @@ pub(crate) fn owned<P: Platform>(script: &Script) -> OwnedAllocator<P> {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Bounds the explorer's memory.
-const MOST_STATES: u64 = 60_000;
-
 /// The platform of sequential runs.
 pub(crate) type Standard = mmspec_impl::platform::StdPlatform;
 
@@ -103,7 +100,7 @@ fn run(engine: Engine, config: &Config<'_>) -> EngineReport {
         Engine::Laws => lawful::run(config, Depth::default(), owned::<Standard>),
         Engine::Explorer => {
             let time = config.budget.time;
-            let bounds = Bounds { time, states: MOST_STATES, ..Bounds::default() };
+            let bounds = Bounds { time, depth: None, ..Bounds::default() };
             explorer::explore(config, bounds, reference, owned::<Standard>)
         }
         Engine::Schedules => schedules::run(config, owned::<Coarse>),
