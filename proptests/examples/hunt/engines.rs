@@ -117,7 +117,7 @@ pub(crate) fn hunt(engine: Engine, seed: u64, time: Duration, save: Option<&Path
     });
     let (mut report, seconds) = match first {
         Ok((report, seconds)) => (report, seconds),
-        Err(hang) => return hung(engine, hang, save),
+        Err(hang) => return hung(engine, *hang, save),
     };
     let done = match engine.unit() {
         "schedules" => report.schedules.unwrap_or(0),
@@ -138,7 +138,7 @@ pub(crate) fn hunt(engine: Engine, seed: u64, time: Duration, save: Option<&Path
     });
     let failure = match again {
         Ok((report, _)) => report.failures.into_iter().next(),
-        Err(hang) => return hung(engine, hang, save),
+        Err(hang) => return hung(engine, *hang, save),
     };
     hunted.shrinking = begun.elapsed();
     // The same seed shows the same case again; should it not, that is worth a line of its own.
