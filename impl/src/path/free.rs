@@ -161,7 +161,8 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     }
 
     /// Free a block to the zone's lists. `list_type` replaces the pageblock's type (bug P8 of the
-    /// rules up to 6.1) unless the zone holds isolated pageblocks.
+    /// rules up to 6.1) unless the zone holds isolated pageblocks, or held one when the type was
+    /// read: only the zone lock keeps isolation from ending.
     #[cold]
     fn free_past(&self, cpu: CpuId, freed: Freed, list_type: Option<MigrateType>) {
         let Freed { frame, order, zone } = freed;
@@ -173,7 +174,8 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         if counted {
             buddy.z.pgfree += 1 << order;
         }
-        let list_type = list_type.filter(|_| buddy.z.nr_isolate == 0);
+        let list_type =
+            list_type.filter(|read| buddy.z.nr_isolate == 0 && *read != MigrateType::Isolate);
         buddy.free_direct(frame, order, list_type);
     }
 }
