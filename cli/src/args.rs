@@ -21,6 +21,8 @@ pub(crate) enum Command {
     Replay(Replay),
     /// List the laws: what must hold for any allocator
     Laws,
+    /// Record the running kernel's kmem events for `trace` (root and tracefs needed)
+    Record(Record),
     /// Explain a kernel's kmem trace with the reference
     Trace(Trace),
     /// Tell a script step by step, with a picture of memory
@@ -47,6 +49,21 @@ pub(crate) struct Check {
 pub(crate) struct Replay {
     /// A script (.mms); - reads standard input
     pub(crate) file: PathBuf,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Record {
+    /// A new or empty folder for the recording
+    pub(crate) folder: PathBuf,
+    /// For how long; Ctrl-C ends it early
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) seconds: u64,
+    /// Further events beside the kmem ones, as group:name
+    #[arg(long, value_name = "EVENT", num_args = 1..)]
+    pub(crate) events: Vec<String>,
+    /// Ring buffer of each CPU, in MiB; when it is too small the oldest events are lost
+    #[arg(long, value_name = "MB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=4096))]
+    pub(crate) buffer_mb: u64,
 }
 
 #[derive(clap::Args, Debug)]

@@ -42,6 +42,7 @@ fn run(command: &Command, out: &mut Out) -> anyhow::Result<Verdict> {
         Command::Check(args) => commands::check::run(args, out),
         Command::Replay(args) => commands::replay::run(args, out),
         Command::Laws => commands::laws::run(out),
+        Command::Record(args) => commands::record::run(args, out),
         Command::Trace(args) => commands::trace::run(args, out),
         Command::Explain(args) => commands::explain::run(args, out),
     }

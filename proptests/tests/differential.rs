@@ -11,7 +11,7 @@ use mmspec_proptests::generate::strategy::scripts;
 use mmspec_proptests::generate::{Limits, Rng};
 use mmspec_proptests::script::Script;
 use proptest::prelude::*;
-use quickcheck::{QuickCheck, TestResult};
+use quickcheck::TestResult;
 
 fn differs(script: &Script) -> Option<String> {
     if differential::unspecified(script).is_some() {
@@ -22,7 +22,7 @@ fn differs(script: &Script) -> Option<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1_500) })]
+    #![proptest_config(common::fixed(1_500))]
 
     #[test]
     fn proptest_finds_no_difference(script in scripts(Limits::default())) {
@@ -43,7 +43,7 @@ fn quickcheck_finds_no_difference() {
             Some(what) => TestResult::error(what),
         }
     }
-    QuickCheck::new().tests(1_500).quickcheck(equal as fn(Script) -> TestResult);
+    common::quickcheck().tests(1_500).quickcheck(equal as fn(Script) -> TestResult);
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn every_preset_is_equal() {
         config.limits.rules = Some(rules);
         let report = differential::run(&config, reference, owned::<Std>);
         clean(&report);
-        assert!(report.operations > 100_000, "{name}: {} operations", report.operations);
+        assert!(report.operations > 1_500, "{name}: {} operations", report.operations);
     }
 }
 

@@ -35,7 +35,7 @@ fn one_thread_or_two_see_the_same_states() {
 #[test]
 fn a_planted_fault_is_found_by_a_shortest_sequence() {
     for (fault, most) in
-        [(Fault::LeavesPage, 2), (Fault::IgnoresTrylock, 2), (Fault::IdleWorker, 2)]
+        [(Fault::LeavesPage, 2), (Fault::IgnoresTrylock, 2), (Fault::IdleWorker, 3)]
     {
         let planted = move |script: &Script| Planted::new(owned::<Std>(script), script, fault);
         let bounds = Bounds { depth: Some(3), ..Bounds::default() };

@@ -1,15 +1,17 @@
 //! The script language: text and bytes, with any script and with any input.
 
+mod common;
+
 use mmspec_proptests::engine::Case;
 use mmspec_proptests::fuzz;
 use mmspec_proptests::generate::Limits;
 use mmspec_proptests::generate::strategy::scripts;
 use mmspec_proptests::script::Script;
 use proptest::prelude::*;
-use quickcheck::{QuickCheck, TestResult};
+use quickcheck::TestResult;
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
+    #![proptest_config(common::fixed(400))]
 
     #[test]
     fn text_and_bytes_give_the_script_back(script in scripts(Limits::ops(120))) {
@@ -56,7 +58,7 @@ fn quickcheck_scripts_survive_text_and_bytes() {
         let text = Script::parse("text", &script.to_text()) == Ok(script.clone());
         TestResult::from_bool(text && Script::decode(&script.encode()) == script)
     }
-    QuickCheck::new().tests(300).quickcheck(survives as fn(Script) -> TestResult);
+    common::quickcheck().tests(300).quickcheck(survives as fn(Script) -> TestResult);
 }
 
 #[test]
@@ -65,7 +67,7 @@ fn quickcheck_shrinks_to_the_operation_that_matters() {
     fn no_tick(script: Script) -> bool {
         !script.ops.iter().any(|op| matches!(op, Op::Tick { .. }))
     }
-    let failed = QuickCheck::new().tests(2_000).quicktest(no_tick as fn(Script) -> bool);
+    let failed = common::quickcheck().tests(2_000).quicktest(no_tick as fn(Script) -> bool);
     let text = format!("{:?}", failed.expect_err("some script ticks"));
     assert!(text.contains("ops: [Tick {"), "{text}");
 }
@@ -74,11 +76,7 @@ fn quickcheck_shrinks_to_the_operation_that_matters() {
 fn proptest_shrinks_to_the_operation_that_matters() {
     use mmspec_proptests::script::Op;
     use proptest::test_runner::{TestError, TestRunner};
-    let config = ProptestConfig {
-        failure_persistence: None,
-        max_shrink_iters: 50_000,
-        ..ProptestConfig::with_cases(2_000)
-    };
+    let config = ProptestConfig { max_shrink_iters: 50_000, ..common::fixed(2_000) };
     let mut runner = TestRunner::new(config);
     let result = runner.run(&scripts(Limits::ops(120)), |script| {
         let ticks = script.ops.iter().any(|op| matches!(op, Op::Tick { .. }));

@@ -3,5 +3,6 @@
 pub(crate) mod check;
 pub(crate) mod explain;
 pub(crate) mod laws;
+pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod trace;

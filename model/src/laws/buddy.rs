@@ -81,7 +81,7 @@ fn blocks_fit(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
 fn list_type(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
     let Some((lists, linux)) = parts(seen) else { return Ok(()) };
     let rules = &linux.setting.rules;
-    if !linux.setting.keeps_types() || !linux.setting.groups_by_mobility() {
+    if !linux.setting.keeps_types() {
         return Ok(());
     }
     let machine = &linux.setting.machine;
@@ -94,9 +94,14 @@ fn list_type(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
         MergeRetype::AllBlocks => true,
     };
     // Blocks of per-CPU lists go back under their first pageblock's type.
-    if !kept || !rules.split_large_frees || pageblock < Order::COSTLY {
+    if !rules.split_large_frees || pageblock < Order::COSTLY {
         return Ok(());
     }
+    // What never merges with anything else is told apart in any case: isolated or not.
+    let whole = kept && linux.setting.groups_by_mobility();
+    let seen_as = |of: MigrateType| {
+        if whole || of == MigrateType::Isolate { of } else { MigrateType::Movable }
+    };
     for free in &lists.free {
         let mut at = 0;
         while at < free.order.pages() {
@@ -110,8 +115,8 @@ fn list_type(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
                         block(free.pfn, free.order)
                     )
                 },
-                Some(free.migratetype),
-                stored,
+                Some(seen_as(free.migratetype)),
+                stored.map(seen_as),
             )?;
             at += pageblock.pages();
         }

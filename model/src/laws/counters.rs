@@ -349,7 +349,8 @@ fn blocks_typed(
 
 fn isolated_blocks(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
     let (Some(linux), Some(lists)) = (seen.linux, seen.lists) else { return Ok(()) };
-    if !linux.past.isolated || !linux.setting.keeps_types() {
+    let small = linux.setting.machine.pageblock_order < Order::COSTLY;
+    if !linux.past.isolated || !linux.setting.keeps_types() || small {
         return Ok(());
     }
     for (z, zone) in zones(&linux) {

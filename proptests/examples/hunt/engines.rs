@@ -91,9 +91,6 @@ pub(crate) fn owned<P: Platform>(script: &Script) -> OwnedAllocator<P> {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Bounds the explorer's memory.
-const MOST_STATES: u64 = 60_000;
-
 /// The platform of sequential runs.
 pub(crate) type Standard = mmspec_impl::platform::StdPlatform;
 
@@ -103,7 +100,7 @@ fn run(engine: Engine, config: &Config<'_>) -> EngineReport {
         Engine::Laws => lawful::run(config, Depth::default(), owned::<Standard>),
         Engine::Explorer => {
             let time = config.budget.time;
-            let bounds = Bounds { time, states: MOST_STATES, ..Bounds::default() };
+            let bounds = Bounds { time, depth: None, ..Bounds::default() };
             explorer::explore(config, bounds, reference, owned::<Standard>)
         }
         Engine::Schedules => schedules::run(config, owned::<Coarse>),
@@ -120,7 +117,7 @@ pub(crate) fn hunt(engine: Engine, seed: u64, time: Duration, save: Option<&Path
     });
     let (mut report, seconds) = match first {
         Ok((report, seconds)) => (report, seconds),
-        Err(hang) => return hung(engine, hang, save),
+        Err(hang) => return hung(engine, *hang, save),
     };
     let done = match engine.unit() {
         "schedules" => report.schedules.unwrap_or(0),
@@ -141,7 +138,7 @@ pub(crate) fn hunt(engine: Engine, seed: u64, time: Duration, save: Option<&Path
     });
     let failure = match again {
         Ok((report, _)) => report.failures.into_iter().next(),
-        Err(hang) => return hung(engine, hang, save),
+        Err(hang) => return hung(engine, *hang, save),
     };
     hunted.shrinking = begun.elapsed();
     // The same seed shows the same case again; should it not, that is worth a line of its own.

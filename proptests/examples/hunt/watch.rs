@@ -3,6 +3,8 @@
 //! and the script is shrunk by running candidates in child processes (`hunt once FILE`), which can
 //! be killed.
 
+#![expect(clippy::result_large_err, reason = "one hang ends the hunt: its size costs nothing")]
+
 use crate::engines::{Standard, owned, reference};
 use mmspec_proptests::differential;
 use mmspec_proptests::engine::EngineReport;
@@ -33,7 +35,7 @@ static STARTED: AtomicU64 = AtomicU64::new(0);
 
 /// An engine that did not come back.
 pub(crate) struct Hang {
-    pub(crate) script: Box<Script>,
+    pub(crate) script: Script,
     pub(crate) seconds: f64,
     /// Scripts begun.
     pub(crate) cases: u64,
@@ -49,7 +51,7 @@ pub(crate) fn starts(script: &Script) {
 /// Run an engine; what it reported and the seconds it took, or on what it hangs.
 pub(crate) fn guarded(
     engine: impl FnOnce() -> EngineReport + Send + 'static,
-) -> Result<(EngineReport, f64), Hang> {
+) -> Result<(EngineReport, f64), Box<Hang>> {
     patient(PATIENCE, engine).map(|report| {
         let seconds = report.seconds;
         (report, seconds)
@@ -59,7 +61,7 @@ pub(crate) fn guarded(
 fn patient<T: Send + 'static>(
     patience: Duration,
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Hang> {
+) -> Result<T, Box<Hang>> {
     let begun = Instant::now();
     let (sender, receiver) = mpsc::channel();
     // Nobody may wait for a thread that hangs, so it is not joined.
@@ -87,7 +89,7 @@ fn patient<T: Send + 'static>(
             && since.elapsed() > patience
         {
             let seconds = (begun.elapsed() - since.elapsed()).as_secs_f64();
-            return Err(Hang { script: Box::new(script), seconds, cases: now - base });
+            return Err(Box::new(Hang { script, seconds, cases: now - base }));
         }
     }
 }

@@ -5,7 +5,9 @@ use super::profile::{AUX, Aux, FreeOrder, Profile};
 use super::{Limits, Rng, tunables};
 use crate::script::{Handle, Op};
 use mmspec_model::contract::Request;
-use mmspec_model::vocab::{AllocFlags, CpuId, Machine, Mark, MigrateType, Order, Pfn, ZoneKind};
+use mmspec_model::vocab::{
+    AllocFlags, CpuId, Gfp, Machine, Mark, MigrateType, Order, Pfn, ZoneKind,
+};
 
 /// A block that the script asked for and has not freed; whether it was granted is not known here.
 struct Asked {
@@ -60,10 +62,11 @@ impl Builder<'_> {
 
     fn run(&mut self) {
         while !self.full() {
-            match self.rng.weighted(&[3, 4, 3]) {
+            match self.rng.weighted(&[6, 8, 6, 1]) {
                 0 => self.fill(),
                 1 => self.churn(),
-                _ => self.empty(),
+                2 => self.empty(),
+                _ => self.exhaust(),
             }
         }
     }
@@ -124,6 +127,37 @@ impl Builder<'_> {
             rest = later;
             self.strew();
         }
+    }
+
+    /// Take everything with few operations, from the largest blocks down and whatever the
+    /// watermarks say; then ask as those do that may use what is left: the reserves.
+    fn exhaust(&mut self) {
+        let gfp = self.profile.gfp(self.rng);
+        let top = self.machine.max_order;
+        for order in (0..=top.get()).rev() {
+            let blocks = if order == top.get() { self.frames >> order } else { 2 };
+            for _ in 0..=blocks {
+                if self.full() {
+                    return;
+                }
+                self.ask(Order::of(order), gfp, Some((Mark::Min, AllocFlags::NO_WATERMARKS)));
+            }
+        }
+        for _ in 0..self.rng.between(2, 12) {
+            if self.full() {
+                return;
+            }
+            let order = self.profile.order(self.rng);
+            let attempt = self.profile.any_attempt(self.rng);
+            self.ask(order, gfp, Some(attempt));
+            self.strew();
+        }
+    }
+
+    fn ask(&mut self, order: Order, gfp: Gfp, attempt: Option<(Mark, AllocFlags)>) {
+        let cpu = self.any_cpu();
+        let handle = self.fresh(cpu);
+        self.ops.push(Op::Alloc { cpu, request: Request { order, gfp, attempt }, handle });
     }
 
     fn any_cpu(&mut self) -> CpuId {
@@ -204,7 +238,7 @@ impl Builder<'_> {
                 Op::ReclaimActive { zone: zone(self.rng, machine), active: self.rng.percent(60) }
             }
             Aux::Isolate => {
-                let pfn = frame(self.rng, machine);
+                let pfn = self.pageblock_to_isolate();
                 self.isolated.push(pfn);
                 Op::Isolate { cpu, pfn }
             }
@@ -218,6 +252,16 @@ impl Builder<'_> {
             Aux::CpuOnline => Op::CpuOnline { cpu },
             Aux::Check => self.check(),
         }
+    }
+
+    /// Half of the time one of the first of a zone: blocks are handed out from there.
+    fn pageblock_to_isolate(&mut self) -> Pfn {
+        let pages = self.machine.pageblock_order.pages();
+        let span = self.rng.pick(&self.machine.zones).span;
+        if self.rng.percent(50) && span.len() > 2 * pages {
+            return span.start.add(self.rng.below(2 * pages));
+        }
+        frame(self.rng, self.machine)
     }
 
     fn unisolate(&mut self, cpu: CpuId) -> Op {

@@ -156,6 +156,11 @@ impl Profile {
         Order::of(rng.weighted(&self.orders) as u8)
     }
 
+    /// A mark and flags, in any script.
+    pub(super) fn any_attempt(&self, rng: &mut Rng) -> (Mark, AllocFlags) {
+        *rng.pick(&ATTEMPTS)
+    }
+
     pub(super) fn attempt(&self, rng: &mut Rng) -> Option<(Mark, AllocFlags)> {
         rng.percent(self.attempt_percent).then(|| ATTEMPTS[rng.weighted(&self.attempts)])
     }

@@ -35,6 +35,8 @@ pub fn concurrent_script(mut script: Script) -> Script {
 struct Shared {
     slots: BTreeMap<Handle, Held>,
     live: Live,
+    /// Blocks on their way back: nobody needs their content, so isolation need not stop at them.
+    leaving: Live,
     past: Past,
     /// All sysctl writes are of one thread, so the last one to end is the last one.
     tunables: Option<Tunables>,
@@ -51,7 +53,9 @@ impl Table {
 
 impl Caller for Table {
     fn is_movable(&self, pfn: Pfn) -> bool {
-        self.with(|shared| shared.live.is_movable(pfn))
+        self.with(|shared| {
+            shared.live.is_movable(pfn) || shared.leaving.overlapping(pfn, Order::ZERO).is_some()
+        })
     }
 }
 
@@ -120,7 +124,8 @@ fn zone_of(script: &Script, pfn: Pfn) -> Option<usize> {
 fn take(op: &Op, shared: &mut Shared, script: &Script) -> Call {
     let free = |handle: &Handle, shared: &mut Shared| {
         let held = shared.slots.remove(handle)?;
-        shared.live.remove(held.pfn);
+        let block = shared.live.remove(held.pfn)?;
+        shared.leaving.insert(held.pfn, block);
         if let Some(zone) = zone_of(script, held.pfn) {
             shared.past.freed_pages[zone] += held.order.pages();
         }
@@ -180,6 +185,14 @@ fn give(at: usize, op: &Op, call: &Call, answer: &Answer, shared: &mut Shared, s
         }
     };
     match (op, call, answer) {
+        (_, Call::Free(_, pfn, _), _) => {
+            shared.leaving.remove(*pfn);
+        }
+        (_, Call::FreeBatch(_, blocks), _) => {
+            for (pfn, _) in blocks {
+                shared.leaving.remove(*pfn);
+            }
+        }
         (Op::Alloc { handle, request, .. }, _, Answer::Outcome(Outcome::Page(pfn))) => {
             own(*handle, *pfn, request.order, request.gfp, shared);
             shared.past.highatomic |= request.attempt.is_some();

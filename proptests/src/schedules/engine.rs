@@ -8,10 +8,10 @@ use crate::drive::catch;
 use crate::engine::{Config, EngineReport, Failure, Finding};
 use crate::generate::{self, Limits, Rng};
 use crate::lawful::{Exercised, quiet_laws};
-use crate::script::Script;
+use crate::script::{Op, Script};
 use mmspec_impl::OwnedAllocator;
 use mmspec_model::laws::{Numbers, Setting};
-use mmspec_model::vocab::{Machine, Order, ZoneKind};
+use mmspec_model::vocab::{CpuId, Machine, MigrateType, Order, ZoneKind};
 use shuttle::scheduler::DfsScheduler;
 use shuttle::{Config as ShuttleConfig, FailurePersistence, MaxSteps, Runner};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -197,5 +197,31 @@ pub fn script(rng: &mut Rng, case: u64) -> Script {
     }
     let operations = if case % 4 == 3 { 6 } else { OPERATIONS };
     let limits = Limits { ops: operations, rules: None };
-    concurrent_script(generate::script_on(rng, machine, &limits))
+    let mut script = concurrent_script(generate::script_on(rng, machine, &limits));
+    if rng.percent(20) {
+        season(rng, &mut script);
+    }
+    script
+}
+
+/// Isolation and frees past the per-CPU lists meet seldom by chance: strew in a few of each, at one
+/// of the pageblocks from which blocks are handed out first.
+fn season(rng: &mut Rng, script: &mut Script) {
+    let machine = &script.machine;
+    if machine.pageblock_order < Order::COSTLY {
+        // See `differential::unspecified`.
+        return;
+    }
+    let span = rng.pick(&machine.zones).span;
+    let pfn = span.start.add(rng.below(span.len().min(2 * machine.pageblock_order.pages())));
+    for _ in 0..rng.between(2, 4) {
+        let cpu = CpuId(rng.below(u64::from(machine.cpus)) as u16);
+        let op = match rng.weighted(&[2, 1, 2]) {
+            0 => Op::Isolate { cpu, pfn },
+            1 => Op::Unisolate { cpu, pfn, migratetype: MigrateType::Movable },
+            _ => Op::FailTrylock { cpu, times: 1 },
+        };
+        let at = rng.below(script.ops.len() as u64 + 1) as usize;
+        script.ops.insert(at, op);
+    }
 }

@@ -197,7 +197,8 @@ impl Scheduler for Recording {
         let chosen = match &mut self.choice {
             Choice::Random(rng) => rng.pick(runnable).id(),
             Choice::Pct { rng, priorities, changes, steps, low, .. } => {
-                *steps += 1;
+                // Steps without a choice, as while booting, would only take change points away.
+                *steps += u64::from(runnable.len() > 1);
                 if let Some(current) = current
                     && (changes.contains(steps) || is_yielding)
                 {

@@ -6,6 +6,8 @@ use mmspec_impl::{OwnedAllocator, Platform};
 use mmspec_model::reference::Reference;
 use mmspec_proptests::engine::EngineReport;
 use mmspec_proptests::script::Script;
+use proptest::test_runner::{Config as ProptestConfig, RngSeed};
+use quickcheck::{Gen, QuickCheck};
 
 pub(crate) type Std = StdPlatform;
 
@@ -24,4 +26,19 @@ pub(crate) fn clean(report: &EngineReport) {
         eprintln!("{}", failure.to_text("save this as x.mms and run mmspec replay x.mms"));
     }
     assert!(report.ok(), "{} failures", report.failures.len());
+}
+
+/// proptest with a fixed seed: the suites are the same on every machine, `mmspec check --seed` and
+/// the fuzz targets look further. Failures are kept as scripts, not as seeds.
+pub(crate) fn fixed(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(1),
+        ..ProptestConfig::with_cases(cases)
+    }
+}
+
+/// quickcheck with a fixed seed.
+pub(crate) fn quickcheck() -> QuickCheck {
+    QuickCheck::new().rng(Gen::from_size_and_seed(100, 1))
 }
