@@ -3,8 +3,6 @@
 //! and the script is shrunk by running candidates in child processes (`hunt once FILE`), which can
 //! be killed.
 
-#![expect(clippy::result_large_err, reason = "one hang ends the hunt: its size costs nothing")]
-
 use crate::engines::{Standard, owned, reference};
 use mmspec_proptests::differential;
 use mmspec_proptests::engine::EngineReport;
