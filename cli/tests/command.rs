@@ -156,6 +156,24 @@ fn check_begins_and_ends_with_its_seed() {
 }
 
 #[test]
+#[cfg(unix)]
+fn ctrl_c_ends_a_run_with_what_was_found() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_mmspec"))
+        .args(["check", "--engine", "differential", "--seconds", "600", "--seed", "4"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut reader = BufReader::new(child.stdout.take().expect("piped"));
+    let mut out = String::new();
+    reader.read_line(&mut out).expect("the seed line");
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(killed.is_ok_and(|status| status.success()));
+    reader.read_to_string(&mut out).expect("UTF-8");
+    assert_eq!(child.wait().expect("ends").code(), Some(0), "{out}");
+    assert!(out.contains("ended early") && out.ends_with("seed 4: ok\n"), "{out}");
+}
+
+#[test]
 fn replay_runs_a_script_that_holds() {
     let path = file("replay", "case.mms", SCRIPT);
     let (out, _) = run(&["replay", &path], 0);

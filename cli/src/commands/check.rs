@@ -12,10 +12,11 @@ pub(crate) fn run(args: &args::Check, out: &mut Out) -> anyhow::Result<Verdict> 
     let engines: Vec<Engine> =
         args.engine.iter().map(|name| engine(name)).collect::<anyhow::Result<_>>()?;
     let seed = args.seed.unwrap_or_else(any_seed);
+    // Before the first line: who has read that may press Ctrl-C.
+    let cancel = interrupt::flag();
     if !args.json {
         out.line(format_args!("seed {seed}"))?;
     }
-    let cancel = interrupt::flag();
     let progress = Progress::new(args.json);
     let say = |now: mmspec_proptests::engine::Progress| {
         let percent = (now.share * 100.0) as u64;
