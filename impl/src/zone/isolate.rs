@@ -38,13 +38,14 @@ impl Buddy<'_> {
         true
     }
 
-    /// The order of the free block at `start` if it fills the pageblock and could merge with a
-    /// buddy that is not isolated.
+    /// The order of the free block at `start` if it is just the pageblock and could merge with a
+    /// buddy that is not isolated. A larger one holds other isolated pageblocks, which must stay
+    /// (decisions.md, 24).
     fn mergeable_isolated_block(&self, start: u32) -> Option<u8> {
         let state = self.tables.frame(start);
         let order = state.order();
         if !state.is_free()
-            || order < self.geometry.pageblock_order
+            || order != self.geometry.pageblock_order
             || order >= self.geometry.max_order
         {
             return None;

@@ -96,7 +96,8 @@ impl Reference {
         let order = self.machine.pageblock_order;
         if let Frame::Free { order: found, .. } = self.zones[z].frame(range.start) {
             let buddy = buddy_of(range.start.0, found);
-            let mergeable = found >= order
+            // Exactly the pageblock: a larger block holds isolated pageblocks that stay so (D24).
+            let mergeable = found == order
                 && found < self.machine.max_order
                 && self.is_free_block(z, buddy, found)
                 && self.block_type(Pfn(buddy)) != MigrateType::Isolate;
