@@ -60,7 +60,7 @@ review-check:
 
 # All engines for a while.
 engines time=seconds:
-    cargo run --release --locked -- check --seconds {{time}}
+    cargo run --release --locked -- check --seconds {{time}} --seed 7
 
 # Put kernel bugs back into a copy of the tree and hunt them (docs/bugs.md); all of them, or ID….
 bugs *args:
@@ -76,5 +76,5 @@ trace folder="proptests/traces/linux-6.12-shell":
 
 # All that CI runs.
 ci: check test review-check
-    just seconds={{seconds}} fuzz-ci
-    just engines 20
+    just seconds=10 fuzz-ci
+    just engines 45
