@@ -6,6 +6,7 @@ use super::folder::{Snapshot, rules_of};
 use super::proofs::Inference;
 use super::reader::{Reader, open};
 use super::report::{Kind, Report, Verdict};
+use super::sizes::Sizes;
 use super::window::Window;
 use mmspec_model::knowledge::{Knowledge, Shape, TypeSet};
 use mmspec_model::vocab::{KmemEvent, MigrateType, Order, Pfn, PfnRange, Rules, ZoneKind};
@@ -44,8 +45,30 @@ pub(super) struct CpuState {
     pub(super) draining: Option<(usize, usize, usize)>,
     /// The page that it put on its own lists with its last event, and the task that did.
     pub(super) committed: Option<(usize, Pfn, u32)>,
+    /// The run of takes or drains that it is in the middle of, for the amounts.
+    pub(super) amount: Amount,
+    /// The refill before this event noted the allocation at hand.
+    pub(super) noted: bool,
+    /// Microseconds within a second at which its periodic worker runs.
+    pub(super) tick_phase: Option<u64>,
+    /// Time until which runs of the worker are allowed for.
+    pub(super) ticked_until: u64,
     /// It has shown an event since the start.
     seen: bool,
+}
+
+/// An amount that is complete when the CPU's next event is another one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Amount {
+    /// None.
+    #[default]
+    None,
+    /// A refill: its zone, order and type, its first block, and how many blocks came.
+    Refill(Taking, Pfn, u64),
+    /// A free to the lists: zone, order, pages drained after it, and the last one's size.
+    Free(usize, Order, u64, u64),
+    /// The periodic worker's drain: zone and pages.
+    Tick(usize, u64),
 }
 
 /// A run of takes by one CPU.
@@ -66,10 +89,14 @@ pub(super) struct Engine<'a> {
     pub(super) inferences: Vec<Inference>,
     /// Pages and operations that moved the kernel's counters.
     pub(super) moved: Moved,
+    /// The numbers of each CPU's lists, by zone and CPU.
+    pub(super) sizes: Vec<Vec<Sizes>>,
     /// Line of the event at hand.
     pub(super) line: u64,
     /// Its task.
     pub(super) pid: u32,
+    /// The task is a kernel worker.
+    pub(super) in_worker: bool,
     /// Events were overwritten before the first one of each CPU.
     lost_at_start: bool,
     cancel: &'a AtomicBool,
@@ -119,14 +146,17 @@ pub fn explain_reader<R: BufRead>(
             ..Report::default()
         },
         cpus: vec![CpuState::default(); cpus],
+        sizes: vec![vec![Sizes::default(); cpus]; zones],
         inferences: Vec::new(),
         moved: Moved { alloc: vec![0; zones], ..Moved::default() },
         line: 0,
         pid: 0,
+        in_worker: false,
         lost_at_start: false,
         cancel,
     };
     engine.load(before);
+    engine.load_sizes(before);
     while let Some(event) = window.next()? {
         if engine.report.events.is_multiple_of(4096) {
             progress(engine.report.events);
@@ -139,6 +169,9 @@ pub fn explain_reader<R: BufRead>(
     }
     if engine.report.events == 0 && !engine.report.cancelled {
         return Err(TraceError::new(window.reader().file(), None, TraceErrorKind::NoEvents));
+    }
+    for cpu in 0..cpus {
+        engine.complete_amount(cpu, None);
     }
     engine.settle();
     if !engine.report.cancelled {
@@ -223,6 +256,7 @@ impl Engine<'_> {
     fn step<R: BufRead>(&mut self, event: &TraceEvent, window: &Window<R>) {
         self.line = event.line;
         self.pid = event.pid;
+        self.in_worker = event.worker;
         if let Payload::Overwritten(count) = event.payload {
             self.report.lost_events += count;
             self.lost_at_start = true;
@@ -253,6 +287,8 @@ impl Engine<'_> {
         }
         self.cpus[cpu].seen = true;
         let state = self.cpus[cpu];
+        self.complete_amount(cpu, Some(kmem));
+        self.allow_for_ticks(cpu, event.time_us);
         if !matches!(kmem, KmemEvent::PcpuDrain { .. }) {
             self.cpus[cpu].draining = None;
             self.cpus[cpu].committed = None;
@@ -272,6 +308,7 @@ impl Engine<'_> {
             KmemEvent::PageFreeBatched { pfn } => self.on_batched(cpu, pfn),
             KmemEvent::PcpuDrain { pfn, order, migratetype } => {
                 self.on_drain(cpu, state, pfn, order, migratetype);
+                self.amount_of_drain(cpu, state, pfn, order, event.time_us);
             }
             KmemEvent::ZoneLocked { pfn, order, migratetype, percpu_refill } => {
                 let alone = run_of_one(event, window, pfn);
@@ -285,8 +322,9 @@ impl Engine<'_> {
     fn forget(&mut self) {
         self.k.forget();
         for cpu in &mut self.cpus {
-            *cpu = CpuState { seen: cpu.seen, ..CpuState::default() };
+            *cpu = CpuState { seen: cpu.seen, tick_phase: cpu.tick_phase, ..CpuState::default() };
         }
+        self.sizes.iter_mut().flatten().for_each(Sizes::forget);
     }
 
     pub(super) fn zone_kind(&self, z: usize) -> ZoneKind {

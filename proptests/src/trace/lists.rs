@@ -1,6 +1,6 @@
 //! Hand-outs, frees, takes and drains.
 
-use super::engine::{CpuState, Engine, Taking};
+use super::engine::{Amount, CpuState, Engine, Taking};
 use super::event::Payload;
 use super::report::{Kind, Verdict, block};
 use super::window::Window;
@@ -72,6 +72,7 @@ impl Engine<'_> {
         migratetype: MigrateType,
     ) {
         let predicted = self.k.predict_pop(cpu, z, order, migratetype);
+        self.amount_of_alloc(cpu, z, order);
         if predicted == Answer::Exactly(pfn) {
             self.k.pop(cpu, z, order, migratetype, pfn);
             self.verdict(Kind::PcpAlloc, z, Verdict::Predicted);
@@ -98,6 +99,7 @@ impl Engine<'_> {
             self.verdict(Kind::PcpAlloc, z, Verdict::Undecidable);
             return;
         }
+        self.left_untraced(cpu, z, order, departure.passed_over.len());
         self.infer(
             Kind::PcpAlloc,
             z,
@@ -148,6 +150,7 @@ impl Engine<'_> {
             self.free_direct(z, pfn, order);
         } else if !batched {
             self.k.cache_freed(cpu, z, pfn, order);
+            self.cpus[cpu].amount = Amount::Free(z, order, 0, 0);
             self.cpus[cpu].committed = Some((z, pfn, self.pid));
         }
     }
@@ -165,6 +168,7 @@ impl Engine<'_> {
         let departure = self.k.pop(owner, z, order, migratetype, pfn);
         self.moved.alloc[z] += order.pages();
         self.moved.operations += 1;
+        self.left_untraced(owner, z, order, departure.passed_over.len() + 1);
         if !departure.passed_over.is_empty() {
             self.infer(
                 Kind::PcpAlloc,
@@ -200,6 +204,7 @@ impl Engine<'_> {
         };
         self.repair(z, pfn, order, MigrateType::Movable);
         self.k.cache_freed(cpu, z, pfn, order);
+        self.cpus[cpu].amount = Amount::Free(z, order, 0, 0);
         self.cpus[cpu].committed = Some((z, pfn, self.pid));
     }
 
@@ -282,11 +287,10 @@ impl Engine<'_> {
         }
         if !goes_on {
             let left = self.k.prove_empty(cpu, z, order, migratetype);
-            if left.is_empty() {
-                self.verdict(Kind::Refill, z, Verdict::Predicted);
-            } else {
+            if !left.is_empty() {
+                self.left_untraced(cpu, z, order, left.len());
                 self.infer(
-                    Kind::Refill,
+                    Kind::PcpAlloc,
                     z,
                     "only an empty list is refilled (§2.4); its blocks must have left untraced",
                     order,
@@ -295,6 +299,7 @@ impl Engine<'_> {
                 );
             }
         }
+        self.amount_of_refill(cpu, run, goes_on, pfn);
         self.k.cache_refilled(cpu, z, pfn, order, migratetype);
     }
 

@@ -7,6 +7,7 @@
 //! the end counts as contradicted.
 
 mod compare;
+mod amounts;
 mod engine;
 mod error;
 mod event;
@@ -17,6 +18,7 @@ mod proofs;
 mod reader;
 mod render;
 mod report;
+mod sizes;
 mod window;
 
 pub use engine::{Options, explain, explain_reader};
