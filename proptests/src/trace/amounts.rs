@@ -152,7 +152,6 @@ impl Engine<'_> {
                 let sizes = &mut self.sizes[z][cpu];
                 let text = sizes.describe();
                 let verdict = sizes.tick_drained(drained);
-                sizes.change_count(-(drained as i64));
                 (Kind::DrainCount, z, verdict, drained, text)
             }
         };

@@ -100,14 +100,35 @@ impl Sizes {
             return;
         }
         let mut ticked: Vec<PcpSizes> = self.possible.clone();
-        ticked.retain_mut(|sizes| sizes.decay().0 == 0);
+        for sizes in &mut ticked {
+            sizes.decay();
+            // Nothing was drained, so the lists held no more than high.
+            sizes.count = sizes.count.min(sizes.high);
+        }
         self.possible.append(&mut ticked);
         self.settle();
     }
 
-    /// The periodic worker drained `pages` pages.
+    /// The periodic worker drained `pages` pages: so many were on the lists above high.
     pub(super) fn tick_drained(&mut self, pages: u64) -> Verdict {
-        self.judge(pages, |sizes| sizes.decay().0)
+        if !self.is_known() {
+            return Verdict::Undecidable;
+        }
+        let before = self.possible.clone();
+        let mut exact = true;
+        self.possible.retain_mut(|sizes| {
+            let (excess, _) = sizes.decay();
+            exact &= excess == pages;
+            let fits = excess >= pages;
+            sizes.count = sizes.count.min(sizes.high + pages).saturating_sub(pages);
+            fits
+        });
+        if self.possible.is_empty() {
+            self.possible = before;
+            return Verdict::Contradicted;
+        }
+        self.settle();
+        if exact { Verdict::Predicted } else { Verdict::Undecidable }
     }
 
     /// A refill asked for blocks of `order`; `seen` came.
@@ -118,9 +139,13 @@ impl Sizes {
         verdict
     }
 
-    /// A block of `order` was freed to the lists, and `seen` pages were drained after it. The
-    /// drained pages' number is at least what was asked for, as blocks are not cut: `last` is the
-    /// size of the last one.
+    /// A block of `order` was freed to the lists, and `seen` pages were drained after it; `last` is the
+    /// size of the last one, as a drain goes on until at least the amount asked for is freed. `None`
+    /// if there was nothing to predict.
+    ///
+    /// The count in a possibility is the most that the lists can hold: pages that left untraced are
+    /// missed a little later. So whether a drain is due teaches the count, and only its size is
+    /// predicted.
     pub(super) fn free(
         &mut self,
         order: Order,
@@ -128,38 +153,56 @@ impl Sizes {
         seen: u64,
         last: u64,
     ) -> Option<Verdict> {
-        let (tuning, half) = (self.rules.pcp_tuning, self.rules.free_high_half_min);
         if !self.is_known() {
-            return None;
+            return (seen > 0).then_some(Verdict::Undecidable);
         }
-        let mut agree = 0;
-        let total = self.possible.len();
+        let (tuning, half) = (self.rules.pcp_tuning, self.rules.free_high_half_min);
+        let pages = order.pages();
         let before = self.possible.clone();
-        let mut asked = false;
+        let (mut agree, mut differ) = (0_usize, 0_usize);
         self.possible.retain_mut(|sizes| {
-            let wanted = match sizes.commit_free(order, zone, tuning, half) {
-                AfterFree::Keep => 0,
-                AfterFree::Drain(pages) => pages.min(sizes.count),
-            };
-            asked |= wanted > 0;
-            let fits = wanted == seen || (wanted > 0 && wanted < seen && seen - last < wanted);
+            let most = sizes.count;
+            // With auto-tuning a free reaches the limit exactly when the count reaches high.
+            let high = sizes.high.clamp(sizes.high_min, sizes.high_max);
+            let (mut reached, mut missed) = (*sizes, *sizes);
+            reached.count = most.min(high.saturating_sub(1));
+            missed.count = most.min(high.saturating_sub(pages + 1));
+            if seen == 0 {
+                // No drain: the lists hold less than the limit.
+                let kept = missed.commit_free(order, zone, tuning, half) == AfterFree::Keep;
+                *sizes = missed;
+                return kept;
+            }
+            let mut fits = false;
+            for mut at in [reached, *sizes] {
+                if let AfterFree::Drain(wanted) = at.commit_free(order, zone, tuning, half) {
+                    let wanted = wanted.min(at.count);
+                    fits = wanted == seen || (wanted < seen && seen - last < wanted);
+                    if fits {
+                        at.count = at.count.saturating_sub(seen);
+                        *sizes = at;
+                        break;
+                    }
+                    differ += 1;
+                }
+            }
             agree += usize::from(fits);
             fits
         });
-        let verdict = if agree == total {
-            Verdict::Predicted
-        } else if agree > 0 {
-            Verdict::Undecidable
-        } else {
+        if self.possible.is_empty() {
             self.possible = before;
             self.each(|sizes| {
                 sizes.commit_free(order, zone, tuning, half);
+                sizes.count = sizes.count.saturating_sub(seen);
             });
-            Verdict::Contradicted
-        };
-        self.change_count(-(seen as i64));
-        // A free after which nothing is due is no event of its own, unless it contradicts.
-        (seen > 0 || verdict == Verdict::Contradicted).then_some(verdict)
+            return Some(Verdict::Contradicted);
+        }
+        self.settle();
+        match (seen, agree, differ) {
+            (0, ..) => None,
+            (_, _, 0) => Some(Verdict::Predicted),
+            _ => Some(Verdict::Undecidable),
+        }
     }
 
     /// Apply `amount` to every possibility and compare with what was seen.
