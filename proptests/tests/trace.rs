@@ -178,7 +178,13 @@ fn play(reference: &mut Reference) -> String {
         }
         for event in reference.take_trace() {
             time += 1;
-            let line = Line { cpu: cpu.0, pid: 100 + u32::from(cpu.0), time_us: time, event };
+            let line = Line {
+                cpu: cpu.0,
+                pid: 100 + u32::from(cpu.0),
+                worker: false,
+                time_us: time,
+                event,
+            };
             writeln!(text, "{line}").unwrap();
         }
     }
@@ -206,7 +212,7 @@ fn rendered_events_are_read_back() {
             change_ownership: true,
         },
     ] {
-        let line = Line { cpu: 1, pid: 42, time_us: 6_212_793, event }.to_string();
+        let line = Line { cpu: 1, pid: 42, worker: false, time_us: 6_212_793, event }.to_string();
         let mut reader = Reader::new(line.as_bytes(), "t");
         let read = reader.next_event().unwrap().unwrap();
         assert_eq!(read.payload, Payload::Kmem(event));

@@ -40,7 +40,7 @@ pub fn record(script: &Script) -> Result<Recording, SetupError> {
         let cpu = op.cpu().unwrap_or_default().0;
         for event in session.allocator_mut().take_trace() {
             time_us += 10;
-            trace += &Line { cpu, pid: 1, time_us, event }.to_string();
+            trace += &Line { cpu, pid: 1, worker: false, time_us, event }.to_string();
             trace.push('\n');
         }
     }

@@ -408,6 +408,12 @@ impl Knowledge {
         self.free[z][orders].iter().map(super::sequence::Sequence::len).collect()
     }
 
+    /// Free pages known.
+    #[must_use]
+    pub fn free_pages(&self, z: usize) -> u64 {
+        (0..).zip(self.free_counts(z)).map(|(order, blocks)| (blocks as u64) << order).sum()
+    }
+
     /// Number of free blocks of one order by the set of types that their list may have.
     #[must_use]
     pub fn free_counts_by_types(&self, z: usize, order: Order) -> Vec<(TypeSet, usize)> {

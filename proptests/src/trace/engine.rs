@@ -6,8 +6,10 @@ use super::folder::{Snapshot, rules_of};
 use super::proofs::Inference;
 use super::reader::{Reader, open};
 use super::report::{Kind, Report, Verdict};
+use super::sizes::Sizes;
 use super::window::Window;
 use mmspec_model::knowledge::{Knowledge, Shape, TypeSet};
+use mmspec_model::reference::pcp::PcpSizes;
 use mmspec_model::vocab::{KmemEvent, MigrateType, Order, Pfn, PfnRange, Rules, ZoneKind};
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
@@ -44,8 +46,45 @@ pub(super) struct CpuState {
     pub(super) draining: Option<(usize, usize, usize, u32)>,
     /// The page that it put on its own lists with its last event, and the task that did.
     pub(super) committed: Option<(usize, Pfn, u32)>,
+    /// The run of takes or drains that it is in the middle of, for the amounts.
+    pub(super) amount: Amount,
+    /// The refill before this event noted the allocation at hand.
+    pub(super) noted: bool,
+    /// Microseconds within a second at which its periodic worker runs.
+    pub(super) tick_phase: Option<u64>,
+    /// The turn of the worker that is allowed for, and whether it goes on.
+    pub(super) turn: Option<u64>,
+    pub(super) in_turn: bool,
     /// It has shown an event since the start.
     seen: bool,
+}
+
+/// An amount that is complete when the CPU's next event is another one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Amount {
+    /// None.
+    #[default]
+    None,
+    /// A refill: its zone, order and type, its first block, and how many blocks came.
+    Refill(Taking, Pfn, u64),
+    /// A free to the lists.
+    Free {
+        zone: usize,
+        order: Order,
+        /// Pages drained after it, and the size of the last block of them.
+        drained: u64,
+        last: u64,
+        /// The task is one that also runs the periodic worker.
+        by_worker: bool,
+    },
+    /// The periodic worker's drain: zone and pages.
+    Tick(usize, u64),
+}
+
+impl Amount {
+    pub(super) const fn freed(zone: usize, order: Order) -> Self {
+        Self::Free { zone, order, drained: 0, last: 0, by_worker: false }
+    }
 }
 
 /// A run of takes by one CPU.
@@ -66,10 +105,18 @@ pub(super) struct Engine<'a> {
     pub(super) inferences: Vec<Inference>,
     /// Pages and operations that moved the kernel's counters.
     pub(super) moved: Moved,
+    /// The numbers of each CPU's lists, by zone and CPU.
+    pub(super) sizes: Vec<Vec<Sizes>>,
+    /// Free pages of each zone below which its marks' flags may be set; none if they may be anyway.
+    pub(super) low_below: Vec<Option<u64>>,
+    /// The zone came near its marks, and its flags may be set since.
+    pub(super) flagged: Vec<bool>,
     /// Line of the event at hand.
     pub(super) line: u64,
     /// Its task.
     pub(super) pid: u32,
+    /// The task is a kernel worker.
+    pub(super) in_worker: bool,
     /// Events were overwritten before the first one of each CPU.
     lost_at_start: bool,
     cancel: &'a AtomicBool,
@@ -114,6 +161,7 @@ pub fn explain_reader<R: BufRead>(
     let mut engine = Engine::new(shape, cancel);
     let adjusted = adjust(&mut window, before)?;
     engine.load(adjusted.as_ref().unwrap_or(before), adjusted.is_none());
+    engine.load_sizes(adjusted.as_ref().unwrap_or(before));
     engine.run(&mut window, progress)?;
     if !engine.report.cancelled {
         engine.compare(before, after);
@@ -121,16 +169,32 @@ pub fn explain_reader<R: BufRead>(
     Ok(engine.report)
 }
 
-/// Explain a trace of a machine whose shape and free frames are known.
-pub(super) fn explain_shape<R: BufRead>(
+/// What is known of a machine at the start of its trace.
+pub(super) struct Beginning<'a> {
+    pub(super) shape: Shape,
+    pub(super) is_free: &'a dyn Fn(Pfn) -> bool,
+    /// The numbers of the per-CPU lists, by zone and CPU; empty if not known.
+    pub(super) sizes: &'a [Vec<PcpSizes>],
+    /// HIGH of each zone with the most boost.
+    pub(super) high: &'a [u64],
+}
+
+/// Explain a trace of which the beginning is known.
+pub(super) fn explain_from<R: BufRead>(
     reader: Reader<R>,
-    shape: Shape,
-    is_free: &dyn Fn(Pfn) -> bool,
+    beginning: &Beginning<'_>,
 ) -> Result<Report, TraceError> {
     let cancel = AtomicBool::new(false);
-    let mut engine = Engine::new(shape, &cancel);
+    let rules = beginning.shape.rules;
+    let mut engine = Engine::new(beginning.shape.clone(), &cancel);
     for z in 0..engine.k.shape().zones.len() {
-        engine.k.load_free(z, is_free);
+        engine.k.load_free(z, beginning.is_free);
+        engine.low_below[z] = beginning.high.get(z).copied();
+        if let Some(cpus) = beginning.sizes.get(z) {
+            let largest = engine.largest_cached();
+            let sizes = cpus.iter().map(|known| Sizes::exact(*known, largest, rules));
+            engine.sizes[z] = sizes.collect();
+        }
     }
     engine.run(&mut Window::new(reader), &mut |_| {})?;
     Ok(engine.report)
@@ -205,10 +269,14 @@ impl<'a> Engine<'a> {
             k: Knowledge::new(shape),
             report: Report { rules, ..Report::default() },
             cpus: vec![CpuState::default(); cpus],
+            sizes: vec![vec![Sizes::default(); cpus]; zones],
+            low_below: vec![None; zones],
+            flagged: vec![false; zones],
             inferences: Vec::new(),
             moved: Moved { alloc: vec![0; zones], ..Moved::default() },
             line: 0,
             pid: 0,
+            in_worker: false,
             lost_at_start: false,
             cancel,
         }
@@ -232,6 +300,9 @@ impl<'a> Engine<'a> {
         }
         if self.report.events == 0 && !self.report.cancelled {
             return Err(TraceError::new(window.reader().file(), None, TraceErrorKind::NoEvents));
+        }
+        for cpu in 0..self.cpus.len() {
+            self.complete_amount(cpu, None);
         }
         self.settle();
         Ok(())
@@ -283,6 +354,7 @@ impl<'a> Engine<'a> {
     fn step<R: BufRead>(&mut self, event: &TraceEvent, window: &Window<R>) {
         self.line = event.line;
         self.pid = event.pid;
+        self.in_worker = event.worker;
         if let Payload::Overwritten(count) = event.payload {
             self.report.lost_events += count;
             self.lost_at_start = true;
@@ -313,6 +385,9 @@ impl<'a> Engine<'a> {
         }
         self.cpus[cpu].seen = true;
         let state = self.cpus[cpu];
+        self.complete_amount(cpu, Some(kmem));
+        let judged = matches!(kmem, KmemEvent::ZoneLocked { .. } | KmemEvent::PcpuDrain { .. });
+        self.allow_for_ticks(cpu, event.time_us, judged);
         if !matches!(kmem, KmemEvent::PcpuDrain { .. }) {
             self.cpus[cpu].draining = None;
             self.cpus[cpu].committed = None;
@@ -324,7 +399,10 @@ impl<'a> Engine<'a> {
             KmemEvent::PageAlloc { pfn: Some(pfn), order, migratetype, .. } => {
                 self.on_alloc(cpu, pfn, order, migratetype);
             }
-            KmemEvent::PageAlloc { pfn: None, .. } => {}
+            KmemEvent::PageAlloc { pfn: None, order, .. } => {
+                self.note_request(0, order);
+                self.forget_sizes_from(cpu, 0);
+            }
             KmemEvent::PageFree { pfn, order } => {
                 let batched = window.is_batched(pfn, event.cpu, event.pid);
                 self.on_free(cpu, pfn, order, batched);
@@ -332,6 +410,7 @@ impl<'a> Engine<'a> {
             KmemEvent::PageFreeBatched { pfn } => self.on_batched(cpu, pfn),
             KmemEvent::PcpuDrain { pfn, order, migratetype } => {
                 self.on_drain(cpu, state, pfn, order, migratetype);
+                self.amount_of_drain(cpu, state, pfn, order, event.time_us);
             }
             KmemEvent::ZoneLocked { pfn, order, migratetype, percpu_refill } => {
                 let alone = run_of_one(event, window, pfn);
@@ -345,8 +424,14 @@ impl<'a> Engine<'a> {
     fn forget(&mut self) {
         self.k.forget();
         for cpu in &mut self.cpus {
-            *cpu = CpuState { seen: cpu.seen, ..CpuState::default() };
+            *cpu = CpuState {
+                seen: cpu.seen,
+                tick_phase: cpu.tick_phase,
+                turn: cpu.turn,
+                ..CpuState::default()
+            };
         }
+        self.sizes.iter_mut().flatten().for_each(Sizes::forget);
     }
 
     pub(super) fn zone_kind(&self, z: usize) -> ZoneKind {

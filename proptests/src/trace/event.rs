@@ -11,6 +11,8 @@ pub struct TraceEvent {
     pub cpu: u16,
     /// The task.
     pub pid: u32,
+    /// The task is a kernel worker thread (`kworker/…`).
+    pub worker: bool,
     /// In a hard or soft interrupt.
     pub interrupt: bool,
     /// Microseconds since boot.

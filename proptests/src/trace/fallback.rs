@@ -44,7 +44,8 @@ impl ExtFrag {
 
 impl Engine<'_> {
     /// The choice that the rules make, against the one that was made.
-    fn judge(&mut self, z: usize, event: ExtFrag) {
+    fn judge(&mut self, cpu: usize, z: usize, event: ExtFrag) {
+        self.forget_sizes_from(cpu, 0);
         let choice = self.choice(z, event);
         let seen = (event.found, event.other);
         match choice {
@@ -94,12 +95,12 @@ impl Engine<'_> {
     }
 
     /// A take whose fallback event follows: the pageblock was taken over first.
-    pub(super) fn claim_before_take(&mut self, _cpu: usize, z: usize, event: KmemEvent) {
+    pub(super) fn claim_before_take(&mut self, cpu: usize, z: usize, event: KmemEvent) {
         let Some(event) = ExtFrag::of(event) else { return };
         if self.k.shape().rules.fallback == Fallback::MoveThenRetype {
             return;
         }
-        self.judge(z, event);
+        self.judge(cpu, z, event);
         self.k.learn_block(event.pfn, TypeSet::of(event.other));
         self.k.claim_pageblock(z, event.pfn, event.wanted, event.change_ownership);
     }
@@ -119,7 +120,7 @@ impl Engine<'_> {
             return;
         };
         if self.k.shape().rules.fallback == Fallback::MoveThenRetype {
-            self.moved_then_searched(z, event);
+            self.moved_then_searched(cpu, z, event);
             return;
         }
         // Taken by the zone-locked event just before it: nothing is left to do.
@@ -131,7 +132,7 @@ impl Engine<'_> {
         if done {
             return;
         }
-        self.judge(z, event);
+        self.judge(cpu, z, event);
         self.k.learn_block(event.pfn, TypeSet::of(event.other));
         let rest = if event.change_ownership {
             self.k.retype(event.pfn, event.found, TypeSet::of(event.wanted));
@@ -148,8 +149,8 @@ impl Engine<'_> {
 
     /// Up to 6.9 the event comes first: one block, or all of its pageblock, was moved to the
     /// wanted lists, which are searched again.
-    fn moved_then_searched(&mut self, z: usize, event: ExtFrag) {
-        self.judge(z, event);
+    fn moved_then_searched(&mut self, cpu: usize, z: usize, event: ExtFrag) {
+        self.judge(cpu, z, event);
         let block_order = self.k.shape().pageblock_order;
         if event.found >= block_order {
             self.k.retype(event.pfn, event.found, TypeSet::of(event.wanted));

@@ -1,6 +1,6 @@
 //! Hand-outs, frees, takes and drains.
 
-use super::engine::{CpuState, Engine, Taking};
+use super::engine::{Amount, CpuState, Engine, Taking};
 use super::event::Payload;
 use super::report::{Kind, Verdict, block};
 use super::window::Window;
@@ -21,12 +21,15 @@ impl Engine<'_> {
             self.ownership("a page lies in a zone", "a zone".into(), block(pfn, order));
             return;
         };
+        self.note_request(z, order);
+        self.forget_sizes_from(cpu, z + 1);
         match self.k.frame(pfn) {
             FrameKnowledge::Taken(taken) if taken == order => {}
             FrameKnowledge::Gone(..) => {
                 // It left before its event: counted then.
                 self.moved.alloc[z] -= order.pages();
                 self.moved.operations -= 1;
+                self.sizes[z][cpu].note_alloc();
                 self.prove(pfn);
                 self.verdict(Kind::PcpAlloc, z, Verdict::Inferred);
             }
@@ -72,6 +75,7 @@ impl Engine<'_> {
         migratetype: MigrateType,
     ) {
         let predicted = self.k.predict_pop(cpu, z, order, migratetype);
+        self.amount_of_alloc(cpu, z, order);
         if predicted == Answer::Exactly(pfn) {
             self.k.pop(cpu, z, order, migratetype, pfn);
             self.verdict(Kind::PcpAlloc, z, Verdict::Predicted);
@@ -103,6 +107,7 @@ impl Engine<'_> {
             self.verdict(Kind::PcpAlloc, z, Verdict::Undecidable);
             return;
         }
+        self.left_untraced(cpu, z, order, departure.passed_over.len());
         self.infer(
             Kind::PcpAlloc,
             z,
@@ -130,8 +135,8 @@ impl Engine<'_> {
         };
         match self.k.frame(pfn) {
             FrameKnowledge::Gone(..) => self.prove(pfn),
-            FrameKnowledge::Cached { order: cached, .. } => {
-                self.freed_while_cached(z, pfn, cached);
+            FrameKnowledge::Cached { cpu: owner, order: cached, .. } => {
+                self.freed_while_cached(usize::from(owner), z, pfn, cached);
             }
             FrameKnowledge::Free { .. } | FrameKnowledge::FreeTail => {
                 if self.k.is_complete() {
@@ -153,17 +158,19 @@ impl Engine<'_> {
             self.free_direct(z, pfn, order);
         } else if !batched {
             self.k.cache_freed(cpu, z, pfn, order);
+            self.cpus[cpu].amount = Amount::freed(z, order);
             self.cpus[cpu].committed = Some((z, pfn, self.pid));
         }
     }
 
     /// A page that should lie on a per-CPU list is freed: it was handed out untraced (a bulk
     /// allocation), and so were those of its refill before it.
-    fn freed_while_cached(&mut self, z: usize, pfn: Pfn, order: Order) {
+    fn freed_while_cached(&mut self, owner: usize, z: usize, pfn: Pfn, order: Order) {
         let before = self.k.refilled_before(pfn);
         self.k.uncache(z, pfn);
         self.moved.alloc[z] += order.pages();
         self.moved.operations += 1;
+        self.left_untraced(owner, z, order, before.len() + 1);
         if !before.is_empty() {
             self.infer(
                 Kind::PcpAlloc,
@@ -199,6 +206,7 @@ impl Engine<'_> {
         };
         self.repair(z, pfn, order, MigrateType::Movable);
         self.k.cache_freed(cpu, z, pfn, order);
+        self.cpus[cpu].amount = Amount::freed(z, order);
         self.cpus[cpu].committed = Some((z, pfn, self.pid));
     }
 
@@ -267,6 +275,7 @@ impl Engine<'_> {
         percpu_refill: bool,
         alone: bool,
     ) {
+        self.note_taken(z);
         let run = Taking { z, order, migratetype, refill: true };
         let goes_on = self.cpus[cpu].taking == Some(run);
         // A single take that is handed out at once while the list holds pages is one that went
@@ -281,11 +290,10 @@ impl Engine<'_> {
         }
         if !goes_on {
             let left = self.k.prove_empty(cpu, z, order, migratetype);
-            if left.is_empty() {
-                self.verdict(Kind::Refill, z, Verdict::Predicted);
-            } else {
+            if !left.is_empty() {
+                self.left_untraced(cpu, z, order, left.len());
                 self.infer(
-                    Kind::Refill,
+                    Kind::PcpAlloc,
                     z,
                     "only an empty list is refilled (§2.4); its blocks must have left untraced",
                     order,
@@ -294,6 +302,7 @@ impl Engine<'_> {
                 );
             }
         }
+        self.amount_of_refill(cpu, run, goes_on, pfn);
         self.k.cache_refilled(cpu, z, pfn, order, migratetype);
     }
 

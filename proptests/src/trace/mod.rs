@@ -6,6 +6,7 @@
 //! on list content or a pageblock type that is not known yet). An inference without its proof by
 //! the end counts as contradicted.
 
+mod amounts;
 mod compare;
 mod engine;
 mod error;
@@ -19,6 +20,7 @@ mod record;
 mod render;
 mod report;
 pub mod selfcheck;
+mod sizes;
 mod window;
 
 pub use engine::{Options, explain, explain_reader};

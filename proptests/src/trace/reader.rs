@@ -122,6 +122,7 @@ impl<R: BufRead> Reader<R> {
             line: self.line,
             cpu: head.cpu,
             pid: head.pid,
+            worker: head.worker,
             interrupt: head.interrupt,
             time_us: head.time_us,
             payload,
@@ -129,7 +130,15 @@ impl<R: BufRead> Reader<R> {
     }
 
     fn marker(&self, cpu: u16, payload: Payload) -> TraceEvent {
-        TraceEvent { line: self.line, cpu, pid: 0, interrupt: false, time_us: 0, payload }
+        TraceEvent {
+            line: self.line,
+            cpu,
+            pid: 0,
+            worker: false,
+            interrupt: false,
+            time_us: 0,
+            payload,
+        }
     }
 
     fn kmem(&mut self, name: &[u8], text: &[u8]) -> Result<Option<Payload>, TraceErrorKind> {
@@ -232,6 +241,7 @@ fn number(text: &[u8]) -> Option<(u64, &[u8])> {
 /// The part of a line before the event's fields.
 struct Head<'a> {
     pid: u32,
+    worker: bool,
     cpu: u16,
     interrupt: bool,
     time_us: u64,
@@ -273,6 +283,7 @@ impl<'a> Head<'a> {
         let (pid, _) = number(&before[dash + 1..])?;
         Some(Self {
             pid: u32::try_from(pid).ok()?,
+            worker: before.trim_ascii_start().starts_with(b"kworker/"),
             cpu: u16::try_from(cpu).ok()?,
             interrupt: flags.get(2).is_some_and(|c| *c != b'.'),
             time_us: seconds.checked_mul(1_000_000)?.checked_add(micros)?,

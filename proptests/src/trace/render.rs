@@ -10,6 +10,8 @@ pub struct Line {
     pub cpu: u16,
     /// The task.
     pub pid: u32,
+    /// The task is a kernel worker thread.
+    pub worker: bool,
     /// Microseconds since boot.
     pub time_us: u64,
     /// The event.
@@ -18,9 +20,10 @@ pub struct Line {
 
 impl Display for Line {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { cpu, pid, time_us, event } = self;
+        let Self { cpu, pid, worker, time_us, event } = self;
+        let task = if *worker { "kworker/0:0" } else { "script" };
         let (seconds, micros) = (time_us / 1_000_000, time_us % 1_000_000);
-        write!(f, "{:>16}-{pid:<7} [{cpu:03}] ..... {seconds:>5}.{micros:06}: ", "script")?;
+        write!(f, "{:>16}-{pid:<7} [{cpu:03}] ..... {seconds:>5}.{micros:06}: ", task)?;
         match *event {
             KmemEvent::PageAlloc { pfn, order, gfp, migratetype } => {
                 let pfn = pfn.unwrap_or(Pfn(0));

@@ -12,16 +12,24 @@ pub enum Kind {
     BuddyTake,
     /// A page moved from a per-CPU list to the free lists (mm_page_pcpu_drain).
     Drain,
-    /// A refill of a per-CPU list, which must be empty then.
+    /// The number of blocks of one refill (§2.4).
     Refill,
+    /// The number of pages drained after one free, or by the periodic worker (§2.5, §2.8).
+    DrainCount,
     /// A block of another type (mm_page_alloc_extfrag).
     Fallback,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 5] =
-        [Self::PcpAlloc, Self::BuddyTake, Self::Drain, Self::Refill, Self::Fallback];
+    pub const ALL: [Self; 6] = [
+        Self::PcpAlloc,
+        Self::BuddyTake,
+        Self::Drain,
+        Self::Refill,
+        Self::DrainCount,
+        Self::Fallback,
+    ];
 
     /// The name in reports.
     pub const fn name(self) -> &'static str {
@@ -30,6 +38,7 @@ impl Kind {
             Self::BuddyTake => "buddy_take",
             Self::Drain => "drain",
             Self::Refill => "refill",
+            Self::DrainCount => "drain_count",
             Self::Fallback => "fallback",
         }
     }

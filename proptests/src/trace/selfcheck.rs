@@ -6,7 +6,7 @@
 //! frees past a busy list, isolation) is left out of the scripts: there is nothing left to infer, and
 //! every event must be predicted or undecidable.
 
-use super::engine::explain_shape;
+use super::engine::{Beginning, explain_from};
 use super::reader::Reader;
 use super::render::Line;
 use super::report::{Kind, Report};
@@ -18,15 +18,22 @@ use crate::shrink;
 use mmspec_model::contract::{Observe, PageAllocator};
 use mmspec_model::knowledge::{Shape, TypeSet};
 use mmspec_model::reference::Reference;
+use mmspec_model::reference::pcp::PcpSizes;
 use mmspec_model::vocab::{AllocFlags, CpuId, MigrateType, Order, Pfn, PfnRange, ZoneIdx};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// A script's trace: lines, and the frames that were free before.
+#[derive(Clone)]
 struct Recorded {
     lines: Vec<Line>,
     free: BTreeSet<Pfn>,
     shape: Shape,
+    /// The numbers of the per-CPU lists at the start by zone and CPU; none if an operation of the
+    /// script changes their limits, which no event shows.
+    sizes: Vec<Vec<PcpSizes>>,
+    /// HIGH of each zone with the most boost.
+    high: Vec<u64>,
 }
 
 /// Run generated scripts within the budget, then the canaries.
@@ -105,8 +112,13 @@ fn check(script: &Script) -> Result<u64, Finding> {
 
 fn explain(recorded: &Recorded, text: &str) -> Result<Report, Finding> {
     let reader = Reader::new(text.as_bytes(), "trace of a script");
-    let is_free = |pfn| recorded.free.contains(&pfn);
-    explain_shape(reader, recorded.shape.clone(), &is_free).map_err(|error| Finding {
+    let beginning = Beginning {
+        shape: recorded.shape.clone(),
+        is_free: &|pfn| recorded.free.contains(&pfn),
+        sizes: &recorded.sizes,
+        high: &recorded.high,
+    };
+    explain_from(reader, &beginning).map_err(|error| Finding {
         kind: "trace-unreadable".to_owned(),
         what: error.to_string(),
         at: None,
@@ -130,21 +142,30 @@ fn record(script: &Script) -> Option<Recorded> {
         return None;
     }
     let free = free_frames(&reference);
+    let high = zones(&reference).map(|z| high_at_most(&reference, script, z)).collect();
+    let sizes = if script.ops.iter().any(changes_limits) {
+        Vec::new()
+    } else {
+        zones(&reference).map(|z| sizes_at_start(&reference, script, z)).collect()
+    };
     reference.start_trace();
     let mut ledger = Ledger::new(script);
-    let mut lines = Vec::new();
+    let mut lines = Lines::default();
     for (at, op) in script.ops.iter().enumerate() {
+        let worker = matches!(op, Op::Tick { .. });
+        lines.time_us += if worker { 1_000_000 } else { 0 };
         let call = ledger.call(op);
         let answer = perform(&mut reference, &call, &ledger);
         ledger.record(op, &call, &answer);
-        collect(&mut reference, &mut lines, op.cpu().unwrap_or_default(), at);
+        lines.collect(&mut reference, op.cpu().unwrap_or_default(), at, worker);
     }
     let held: Vec<(Pfn, Order)> = ledger.all().map(|(_, held)| (held.pfn, held.order)).collect();
     let cpu = ledger.any_cpu();
     for (at, (pfn, order)) in held.into_iter().enumerate() {
         reference.free_pages(cpu, pfn, order);
-        collect(&mut reference, &mut lines, cpu, script.ops.len() + at);
+        lines.collect(&mut reference, cpu, script.ops.len() + at, false);
     }
+    let lines = lines.lines;
     let shape = Shape {
         rules: script.rules,
         max_order: machine.max_order,
@@ -154,20 +175,81 @@ fn record(script: &Script) -> Option<Recorded> {
         cpus: usize::from(machine.cpus),
         types: TypeSet::PCP,
     };
-    (!lines.is_empty()).then_some(Recorded { lines, free, shape })
+    (!lines.is_empty()).then_some(Recorded { lines, free, shape, sizes, high })
 }
 
-/// Each operation is a task of its own: what belongs together is told by that.
-fn collect(reference: &mut Reference, lines: &mut Vec<Line>, cpu: CpuId, task: usize) {
-    for event in reference.take_trace() {
-        let time_us = 1_000_000 + lines.len() as u64;
-        lines.push(Line { cpu: cpu.0, pid: 1000 + task as u32, time_us, event });
+/// The trace so far. A microsecond passes with each event, a second before each run of the periodic
+/// worker.
+#[derive(Default)]
+struct Lines {
+    lines: Vec<Line>,
+    time_us: u64,
+}
+
+impl Lines {
+    /// Each operation is a task of its own: what belongs together is told by that.
+    fn collect(&mut self, reference: &mut Reference, cpu: CpuId, task: usize, worker: bool) {
+        for event in reference.take_trace() {
+            self.time_us += 1;
+            let (pid, time_us) = (1000 + task as u32, 1_000_000 + self.time_us);
+            self.lines.push(Line { cpu: cpu.0, pid, worker, time_us, event });
+        }
     }
+}
+
+/// Operations that move the limits of the per-CPU lists, or a flag that they go by: a request of
+/// several pages that finds no block sets the zone's "below HIGH" however much is free.
+fn changes_limits(op: &Op) -> bool {
+    if let Op::Alloc { request, .. } = op {
+        return request.order > Order::ZERO;
+    }
+    matches!(
+        op,
+        Op::Set { .. }
+            | Op::ReclaimActive { .. }
+            | Op::PcpDisable { .. }
+            | Op::PcpEnable { .. }
+            | Op::CpuOnline { .. }
+    )
+}
+
+/// So many free pages are above HIGH with the most boost (§1.14), the reserve, and what the CPUs' diffs
+/// may hide.
+fn high_at_most(reference: &Reference, script: &Script, zone: ZoneIdx) -> u64 {
+    let state = reference.zone_state(zone);
+    let high = state.marks[2];
+    let boost = high * u64::from(script.tunables.watermark_boost_factor) / 10_000;
+    let hidden = state.stat_threshold * u64::from(script.machine.cpus);
+    let reserve = state.lowmem_reserve.into_iter().max().unwrap_or(0);
+    high + boost.max(script.machine.pageblock_order.pages()) + reserve + hidden
+}
+
+fn sizes_at_start(reference: &Reference, script: &Script, zone: ZoneIdx) -> Vec<PcpSizes> {
+    let of = |cpu| {
+        let state = reference.pcp_state(CpuId(cpu), zone);
+        PcpSizes {
+            count: state.count,
+            high: state.high,
+            high_min: state.high_min,
+            high_max: state.high_max,
+            batch: state.batch,
+            flags: state.flags,
+            alloc_factor: state.alloc_factor,
+            free_factor: state.free_factor,
+            free_count: state.free_count,
+            scale_max: script.tunables.pcp_batch_scale_max,
+        }
+    };
+    (0..script.machine.cpus).map(of).collect()
+}
+
+fn zones(reference: &Reference) -> impl Iterator<Item = ZoneIdx> {
+    (0..reference.zone_count()).map(|z| ZoneIdx(z as u8))
 }
 
 fn free_frames(reference: &Reference) -> BTreeSet<Pfn> {
     let mut free = BTreeSet::new();
-    for zone in (0..reference.zone_count()).map(|z| ZoneIdx(z as u8)) {
+    for zone in zones(reference) {
         for order in Order::ZERO.up_to(Order::MAX) {
             for migratetype in MigrateType::ALL {
                 reference.for_each_free(zone, order, migratetype, &mut |pfn| {
@@ -201,55 +283,56 @@ const CANARY_CASES: usize = 40;
 /// A planted fault in a kernel: its trace must be contradicted.
 struct Canary {
     name: &'static str,
-    /// The changed trace, if there is something to change.
-    plant: fn(&[Line]) -> Option<Vec<Line>>,
+    /// Changes the trace, or what is said of its beginning, if there is something to change.
+    plant: fn(&mut Recorded) -> Option<()>,
 }
 
 impl Canary {
     fn is_found(&self, recorded: &Recorded) -> bool {
-        let Some(lines) = (self.plant)(&recorded.lines) else { return false };
-        explain(recorded, &text(&lines)).is_ok_and(|report| !report.is_consistent())
+        let mut changed = recorded.clone();
+        (self.plant)(&mut changed).is_some()
+            && explain(&changed, &text(&changed.lines)).is_ok_and(|report| !report.is_consistent())
     }
 }
 
-const CANARIES: [Canary; 4] = [
+const CANARIES: [Canary; 5] = [
     Canary { name: "trace-double-handout", plant: planted::double_handout },
     Canary { name: "trace-other-block", plant: planted::other_block },
     Canary { name: "trace-drains-from-head", plant: planted::reversed_drain },
     Canary { name: "trace-lost-free", plant: planted::lost_free },
+    Canary { name: "trace-other-batch", plant: planted::other_batch },
 ];
 
 mod planted {
-    use super::Line;
+    use super::{Line, Recorded};
     use mmspec_model::vocab::KmemEvent;
 
     /// Exchange the two neighbours that `pick` finds last.
-    fn exchange(lines: &[Line], pick: impl Fn(&Line, &Line) -> bool) -> Option<Vec<Line>> {
+    fn exchange(recorded: &mut Recorded, pick: impl Fn(&Line, &Line) -> bool) -> Option<()> {
+        let lines = &mut recorded.lines;
         let at = lines.windows(2).rposition(|pair| pick(&pair[0], &pair[1]))?;
-        let mut lines = lines.to_vec();
         let event = lines[at].event;
         lines[at].event = lines[at + 1].event;
         lines[at + 1].event = event;
-        Some(lines)
+        Some(())
     }
 
     /// A page is handed out twice.
-    pub(super) fn double_handout(lines: &[Line]) -> Option<Vec<Line>> {
+    pub(super) fn double_handout(recorded: &mut Recorded) -> Option<()> {
         let same = |pair: &[Line]| match (pair[0].event, pair[1].event) {
             (KmemEvent::PageAlloc { pfn: Some(_), .. }, KmemEvent::PageAlloc { pfn, .. }) => {
                 pfn.is_some()
             }
             _ => false,
         };
-        let at = lines.windows(2).rposition(same)?;
-        let mut lines = lines.to_vec();
-        lines[at + 1].event = lines[at].event;
-        Some(lines)
+        let at = recorded.lines.windows(2).rposition(same)?;
+        recorded.lines[at + 1].event = recorded.lines[at].event;
+        Some(())
     }
 
     /// A refill takes the second block before the first.
-    pub(super) fn other_block(lines: &[Line]) -> Option<Vec<Line>> {
-        exchange(lines, |a, b| match (a.event, b.event) {
+    pub(super) fn other_block(recorded: &mut Recorded) -> Option<()> {
+        exchange(recorded, |a, b| match (a.event, b.event) {
             (
                 KmemEvent::ZoneLocked { order: o, migratetype: m, .. },
                 KmemEvent::ZoneLocked { order, migratetype, .. },
@@ -259,8 +342,8 @@ mod planted {
     }
 
     /// Two pages are drained in the wrong order.
-    pub(super) fn reversed_drain(lines: &[Line]) -> Option<Vec<Line>> {
-        exchange(lines, |a, b| {
+    pub(super) fn reversed_drain(recorded: &mut Recorded) -> Option<()> {
+        exchange(recorded, |a, b| {
             matches!(
                 (a.event, b.event),
                 (KmemEvent::PcpuDrain { order: o, .. }, KmemEvent::PcpuDrain { order, .. })
@@ -270,10 +353,17 @@ mod planted {
     }
 
     /// A page is handed out again that was never freed.
-    pub(super) fn lost_free(lines: &[Line]) -> Option<Vec<Line>> {
-        let at = lines.iter().position(|line| matches!(line.event, KmemEvent::PageFree { .. }))?;
-        let mut lines = lines.to_vec();
-        lines.remove(at);
-        Some(lines)
+    pub(super) fn lost_free(recorded: &mut Recorded) -> Option<()> {
+        let is_free = |line: &Line| matches!(line.event, KmemEvent::PageFree { .. });
+        let at = recorded.lines.iter().position(is_free)?;
+        recorded.lines.remove(at);
+        Some(())
+    }
+
+    /// Refills are smaller than the batch says.
+    pub(super) fn other_batch(recorded: &mut Recorded) -> Option<()> {
+        recorded.sizes.first()?;
+        recorded.sizes.iter_mut().flatten().for_each(|sizes| sizes.batch += 3);
+        Some(())
     }
 }
