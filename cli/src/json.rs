@@ -17,6 +17,7 @@ pub(crate) struct Trace<'a> {
     kinds: Kinds,
     ownership_contradictions: u64,
     unexplained: Vec<Unexplained<'a>>,
+    free_frames: Option<FreeFrames>,
     compared: u64,
     differences: Vec<Difference<'a>>,
     ended_early: bool,
@@ -29,6 +30,7 @@ struct Kinds {
     buddy_take: Counts,
     drain: Counts,
     refill: Counts,
+    drain_count: Counts,
     fallback: Counts,
 }
 
@@ -38,6 +40,15 @@ struct Counts {
     inferred: u64,
     contradicted: u64,
     undecidable: u64,
+    decidable_late: u64,
+    total_late: u64,
+}
+
+#[derive(Serialize)]
+struct FreeFrames {
+    agreed: u64,
+    only_expected: u64,
+    only_seen: u64,
 }
 
 #[derive(Serialize)]
@@ -58,12 +69,15 @@ struct Difference<'a> {
 impl<'a> From<&'a trace::Report> for Trace<'a> {
     fn from(report: &'a trace::Report) -> Self {
         let counts = |kind| {
+            let late = report.after_first_tenth(kind);
             let counts = report.kind(kind);
             Counts {
                 predicted: counts.predicted,
                 inferred: counts.inferred,
                 contradicted: counts.contradicted,
                 undecidable: counts.undecidable,
+                decidable_late: late.decidable(),
+                total_late: late.total(),
             }
         };
         let unexplained = report.unexplained.iter().map(|one| Unexplained {
@@ -86,10 +100,16 @@ impl<'a> From<&'a trace::Report> for Trace<'a> {
                 buddy_take: counts(Kind::BuddyTake),
                 drain: counts(Kind::Drain),
                 refill: counts(Kind::Refill),
+                drain_count: counts(Kind::DrainCount),
                 fallback: counts(Kind::Fallback),
             },
             ownership_contradictions: report.ownership_contradictions,
             unexplained: unexplained.collect(),
+            free_frames: report.free_frames.map(|frames| FreeFrames {
+                agreed: frames.agreed,
+                only_expected: frames.only_expected,
+                only_seen: frames.only_seen,
+            }),
             compared: report.compared,
             differences: differences.collect(),
             ended_early: report.cancelled,

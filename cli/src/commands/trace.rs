@@ -61,6 +61,16 @@ fn text(report: &Report, out: &mut Out) -> anyhow::Result<()> {
         number(Kind::ALL.iter().map(|kind| report.kind(*kind).total()).sum()),
         Kind::ALL.len()
     ))?;
+    let late = Kind::ALL.into_iter().filter_map(|kind| {
+        let counts = report.after_first_tenth(kind);
+        let share = table::percent(counts.decidable(), counts.total());
+        (counts.total() > 0).then(|| format!("{} {}", kind.name(), share.trim()))
+    });
+    let late: Vec<String> = late.collect();
+    if !late.is_empty() {
+        let late = late.join(", ");
+        out.line(format_args!("decidable after the first tenth of the events: {late}"))?;
+    }
     out.line(format_args!(
         "ownership contradictions: {}",
         number(report.ownership_contradictions)
@@ -75,6 +85,14 @@ fn text(report: &Report, out: &mut Out) -> anyhow::Result<()> {
     }
     if report.unexplained.len() > SHOWN {
         out.line(format_args!("… and {} more (--json)", report.unexplained.len() - SHOWN))?;
+    }
+    if let Some(frames) = report.free_frames {
+        out.line(format_args!(
+            "free frames at the end: {} as in kpageflags after, {} by the trace only, {} there only",
+            number(frames.agreed),
+            number(frames.only_expected),
+            number(frames.only_seen)
+        ))?;
     }
     if report.compared > 0 {
         let differing = report.differences.len();

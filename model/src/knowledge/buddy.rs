@@ -234,6 +234,25 @@ impl Knowledge {
         }
     }
 
+    /// Frames of the free block at `pfn` that `is_wrong` names are not free after all; the others stay.
+    /// Whether there were any.
+    pub fn withdraw(&mut self, z: usize, pfn: Pfn, is_wrong: &dyn Fn(Pfn) -> bool) -> bool {
+        let FrameKnowledge::Free { order, .. } = self.frames.get(pfn) else { return false };
+        let frames = || (0..order.pages()).map(|offset| pfn.add(offset));
+        if !frames().any(is_wrong) {
+            return false;
+        }
+        self.unlist(z, pfn);
+        for frame in frames() {
+            self.frames.set(frame, FrameKnowledge::NotFree);
+        }
+        for frame in frames().filter(|frame| !is_wrong(*frame)) {
+            let source = self.pageblock_source(frame);
+            self.free(z, frame, Order::ZERO, source);
+        }
+        true
+    }
+
     /// Free a block to the lists (§1.3), with the type from `source`.
     pub fn free(&mut self, z: usize, pfn: Pfn, order: Order, source: Source) {
         let (mut head, mut order) = (pfn, order);
@@ -406,6 +425,12 @@ impl Knowledge {
     pub fn free_counts(&self, z: usize) -> Vec<usize> {
         let orders = ..=self.shape.max_order.index();
         self.free[z][orders].iter().map(super::sequence::Sequence::len).collect()
+    }
+
+    /// Whether a frame lies in a listed free block.
+    #[must_use]
+    pub fn is_on_free_list(&self, pfn: Pfn) -> bool {
+        self.free_block_around(pfn).is_some()
     }
 
     /// Free pages known.

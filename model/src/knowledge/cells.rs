@@ -14,6 +14,8 @@ struct Cell {
     block: u32,
     /// The zone whose count of pageblocks by type it takes part in.
     counted: Option<u8>,
+    /// An event named the type; else it is only known what it is not.
+    named: bool,
 }
 
 /// The number of pageblocks of each type in one zone at the start.
@@ -41,7 +43,7 @@ impl Cells {
         let first = start >> order.get();
         let blocks = (end.div_ceil(order.pages()) - first) as u32;
         let cells =
-            (0..blocks).map(|block| Cell { types: shape.types, block, counted: None }).collect();
+            (0..blocks).map(|block| Cell { types: shape.types, block, counted: None, named: false }).collect();
         Self {
             order,
             first,
@@ -77,7 +79,15 @@ impl Cells {
     pub(crate) fn retype(&mut self, pfn: Pfn, types: TypeSet) {
         let block = self.block(pfn);
         self.current[block] = self.cells.len() as u32;
-        self.cells.push(Cell { types, block: block as u32, counted: None });
+        self.cells.push(Cell { types, block: block as u32, counted: None, named: false });
+    }
+
+    /// What was ruled out for the pageblock of `pfn` may be wrong: unless an event named its type, it
+    /// may have any of `types` again.
+    pub(crate) fn doubt(&mut self, pfn: Pfn, types: TypeSet) {
+        if !self.cells[self.current(pfn) as usize].named {
+            self.retype(pfn, types);
+        }
     }
 
     /// A zone's pageblocks by type at the start, with the first frame of each pageblock. Nothing
@@ -103,6 +113,7 @@ impl Cells {
     /// Narrow a cell. False if nothing is left of it; then `types` replaces what was known.
     /// Every cell whose set changed is added to `changed`.
     pub(crate) fn narrow(&mut self, cell: u32, types: TypeSet, changed: &mut Vec<u32>) -> bool {
+        self.cells[cell as usize].named |= types.single().is_some();
         let known = self.cells[cell as usize].types;
         let both = known.and(types);
         let consistent = !both.is_empty();

@@ -14,6 +14,7 @@ mod frames;
 mod pcp;
 mod sequence;
 mod typeset;
+mod words;
 
 pub use buddy::FallbackChoice;
 pub use cells::Cells;
@@ -141,6 +142,12 @@ impl Knowledge {
     pub fn learn_pageblock(&mut self, pfn: Pfn, types: TypeSet) -> bool {
         let cell = self.cells.current(pfn);
         self.learn_cell(cell, types)
+    }
+
+    /// A page of the pageblock was passed over because it had left its list untraced, so what that
+    /// seemed to rule out is open again.
+    pub fn doubt_pageblock(&mut self, pfn: Pfn) {
+        self.cells.doubt(pfn, self.shape.types);
     }
 
     /// Narrow a cell and re-file every listed block that depends on it.

@@ -2,7 +2,8 @@
 
 use super::engine::Engine;
 use super::folder::Snapshot;
-use super::report::Difference;
+use super::report::{Difference, FreeFrames};
+use mmspec_model::vocab::Pfn;
 
 impl Engine<'_> {
     /// Compare what is known at the end with /proc. What falls between a snapshot and the trace
@@ -14,6 +15,7 @@ impl Engine<'_> {
             self.compare_free_lists(z, after);
             self.compare_cached(z, after);
         }
+        self.compare_free_frames(after);
         if self.report.lost_events == 0 {
             self.compare_vmstat(before, after);
         }
@@ -38,6 +40,25 @@ impl Engine<'_> {
         {
             self.figure(format!("buddyinfo {kind} order {order}"), expected as u64, *seen);
         }
+    }
+
+    fn compare_free_frames(&mut self, after: &Snapshot) {
+        if after.kpageflags.is_none() || !self.k.is_complete() {
+            return;
+        }
+        let mut frames = FreeFrames::default();
+        for z in 0..self.k.shape().zones.len() {
+            let span = self.k.shape().zones[z].1;
+            for pfn in (span.start.0..span.end.0).map(Pfn) {
+                match (self.k.is_on_free_list(pfn), after.is_free(pfn)) {
+                    (true, true) => frames.agreed += 1,
+                    (true, false) => frames.only_expected += 1,
+                    (false, true) => frames.only_seen += 1,
+                    (false, false) => {}
+                }
+            }
+        }
+        self.report.free_frames = Some(frames);
     }
 
     fn compare_cached(&mut self, z: usize, after: &Snapshot) {

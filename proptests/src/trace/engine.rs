@@ -6,9 +6,11 @@ use super::folder::{Snapshot, rules_of};
 use super::proofs::Inference;
 use super::reader::{Reader, open};
 use super::report::{Kind, Report, Verdict};
+use super::resume::{self, Resume};
 use super::sizes::Sizes;
 use super::window::Window;
 use mmspec_model::knowledge::{Knowledge, Shape, TypeSet};
+use mmspec_model::proc::Pagetypeinfo;
 use mmspec_model::reference::pcp::PcpSizes;
 use mmspec_model::vocab::{KmemEvent, MigrateType, Order, Pfn, PfnRange, Rules, ZoneKind};
 use std::io::BufRead;
@@ -119,6 +121,8 @@ pub(super) struct Engine<'a> {
     pub(super) in_worker: bool,
     /// Events were overwritten before the first one of each CPU.
     lost_at_start: bool,
+    /// Where knowledge begins anew after the last loss.
+    resume: Option<Resume>,
     cancel: &'a AtomicBool,
 }
 
@@ -139,7 +143,28 @@ pub fn explain(
         Some(rules) => rules,
         None => rules_of(beside)?.unwrap_or_default(),
     };
-    explain_reader(open(path)?, &before, &after, rules, cancel, progress)
+    let report = explain_reader(open(path)?, &before, &after, rules, cancel, progress)?;
+    let shape = shape_of(&before, rules).or_else(|| shape_of(&after, rules));
+    let (Some(shape), Some(_)) = (shape, &after.kpageflags) else { return Ok(report) };
+    if report.lost_events == 0 || report.cancelled {
+        return Ok(report);
+    }
+    // The free lists after the loss are known from the end of the trace.
+    match resume::find(open(path)?, &shape, &after, cancel)? {
+        Some(resume) => {
+            let mut window = Window::new(open(path)?);
+            let mut engine = Engine::new(shape, cancel);
+            engine.load(&before, true);
+            engine.load_sizes(&before);
+            engine.resume = Some(resume);
+            engine.run(&mut window, progress)?;
+            if !engine.report.cancelled {
+                engine.compare(&before, &after);
+            }
+            Ok(engine.report)
+        }
+        None => Ok(report),
+    }
 }
 
 /// Explain the trace that `reader` gives. `progress` is called now and then with the number of
@@ -278,6 +303,7 @@ impl<'a> Engine<'a> {
             pid: 0,
             in_worker: false,
             lost_at_start: false,
+            resume: None,
             cancel,
         }
     }
@@ -318,19 +344,7 @@ impl<'a> Engine<'a> {
             }
         }
         let Some(types) = &before.pagetypeinfo else { return };
-        let step = self.k.shape().pageblock_order.pages();
-        for (z, (kind, span)) in zones.iter().enumerate() {
-            let mut counts = [0; 6];
-            for mt in &types.types {
-                counts[mt.index()] = types.pageblocks_of(0, *kind, *mt).unwrap_or(0) as usize;
-            }
-            let blocks: Vec<Pfn> = (span.start.0..span.end.0)
-                .step_by(step as usize)
-                .map(Pfn)
-                .filter(|pfn| before.kpageflags.is_none() || before.exists(*pfn))
-                .collect();
-            self.k.load_pageblock_counts(z, counts, &blocks);
-        }
+        self.load_types(types, &|pfn| before.kpageflags.is_none() || before.exists(pfn));
         if before.kpageflags.is_none() || !of_one_moment {
             return;
         }
@@ -348,6 +362,23 @@ impl<'a> Engine<'a> {
                     learnt |= self.k.load_list_lengths(z, order, lengths);
                 }
             }
+        }
+    }
+
+    /// Numbers of pageblocks by type; those whose first frame `exists` are counted.
+    fn load_types(&mut self, types: &Pagetypeinfo, exists: &dyn Fn(Pfn) -> bool) {
+        let step = self.k.shape().pageblock_order.pages();
+        for (z, (kind, span)) in self.k.shape().zones.clone().into_iter().enumerate() {
+            let mut counts = [0; 6];
+            for mt in &types.types {
+                counts[mt.index()] = types.pageblocks_of(0, kind, *mt).unwrap_or(0) as usize;
+            }
+            let blocks: Vec<Pfn> = (span.start.0..span.end.0)
+                .step_by(step as usize)
+                .map(Pfn)
+                .filter(|pfn| exists(*pfn))
+                .collect();
+            self.k.load_pageblock_counts(z, counts, &blocks);
         }
     }
 
@@ -384,6 +415,9 @@ impl<'a> Engine<'a> {
             self.forget();
         }
         self.cpus[cpu].seen = true;
+        if self.resume.as_ref().is_some_and(|resume| resume.line == event.line) {
+            self.begin_anew();
+        }
         let state = self.cpus[cpu];
         self.complete_amount(cpu, Some(kmem));
         let judged = matches!(kmem, KmemEvent::ZoneLocked { .. } | KmemEvent::PcpuDrain { .. });
@@ -418,6 +452,21 @@ impl<'a> Engine<'a> {
             }
             KmemEvent::ExtFrag { .. } => self.on_extfrag(event, kmem, window),
         }
+    }
+
+    /// The last loss is over: the free frames are known again.
+    fn begin_anew(&mut self) {
+        let Some(resume) = &self.resume else { return };
+        for z in 0..self.k.shape().zones.len() {
+            self.k.load_free(z, &|pfn| resume.is_free(pfn));
+        }
+    }
+
+    /// The block at `pfn` should have been taken, and was not: if parts of it were only assumed to be
+    /// free, they were not. Whether that was so.
+    pub(super) fn drop_assumed(&mut self, z: usize, pfn: Pfn) -> bool {
+        let Some(resume) = &self.resume else { return false };
+        self.k.withdraw(z, pfn, &|pfn| resume.is_assumed(pfn))
     }
 
     /// Events are missing: nothing that was known holds, and no inference can be proved.

@@ -41,9 +41,9 @@ pub enum TraceErrorKind {
         /// The field.
         field: &'static str,
     },
-    /// A line that is no line of the kernel's text trace.
+    /// A line that is no line of a text trace.
     #[error(
-        "not a line of the kernel's text trace: give the file as read from /sys/kernel/tracing/trace"
+        "not a line of a text trace: give the file as read from /sys/kernel/tracing/trace, or as perf script or trace-cmd report print it"
     )]
     Line,
     /// Not one kmem event.

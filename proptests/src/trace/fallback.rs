@@ -64,7 +64,7 @@ impl Engine<'_> {
                 Kind::Fallback,
                 z,
                 "the largest block of the first other type is taken, or the smallest (§1.10 to §1.12)",
-                format!("{other:?}"),
+                other.to_string(),
                 format!("{} of {}", block(event.pfn, event.found), event.other),
             ),
         }

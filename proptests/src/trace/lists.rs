@@ -87,13 +87,13 @@ impl Engine<'_> {
         let departure = self.k.pop(cpu, z, order, migratetype, pfn);
         let could_be = departure.was_known || (not_known && could_be_unknown);
         if !could_be {
-            let expected = format!("{predicted:?} at the head of the list");
+            let expected = format!("{predicted}, at the head of the list");
             self.contradict(
                 Kind::PcpAlloc,
                 z,
                 "the head of the per-CPU list is handed out (§2.1)",
                 expected,
-                format!("{}, known as {frame:?}", block(pfn, order)),
+                format!("{} ({frame})", block(pfn, order)),
             );
             if matches!(frame, FrameKnowledge::Cached { cpu: owner, .. } if usize::from(owner) == cpu)
             {
@@ -134,7 +134,10 @@ impl Engine<'_> {
             return;
         };
         match self.k.frame(pfn) {
-            FrameKnowledge::Gone(..) => self.prove(pfn),
+            FrameKnowledge::Gone(..) => {
+                self.prove(pfn);
+                self.k.doubt_pageblock(pfn);
+            }
             FrameKnowledge::Cached { cpu: owner, order: cached, .. } => {
                 self.freed_while_cached(usize::from(owner), z, pfn, cached);
             }
@@ -168,6 +171,7 @@ impl Engine<'_> {
     fn freed_while_cached(&mut self, owner: usize, z: usize, pfn: Pfn, order: Order) {
         let before = self.k.refilled_before(pfn);
         self.k.uncache(z, pfn);
+        self.k.doubt_pageblock(pfn);
         self.moved.alloc[z] += order.pages();
         self.moved.operations += 1;
         self.left_untraced(owner, z, order, before.len() + 1);
@@ -227,12 +231,21 @@ impl Engine<'_> {
             return;
         };
         self.claim_ahead(cpu, z, pfn, window);
-        let predicted = self.k.predict_take(z, order, migratetype);
+        let mut predicted = self.k.predict_take(z, order, migratetype);
+        let mut corrected = false;
+        while let Answer::Exactly(head) = predicted
+            && head != pfn
+            && self.drop_assumed(z, head)
+        {
+            corrected = true;
+            predicted = self.k.predict_take(z, order, migratetype);
+        }
         let frame = self.k.frame(pfn);
         let passed_over = self.k.take(z, order, migratetype, pfn);
         match (predicted, passed_over) {
             (Answer::Exactly(p), _) if p == pfn => {
-                self.verdict(Kind::BuddyTake, z, Verdict::Predicted);
+                let verdict = if corrected { Verdict::Undecidable } else { Verdict::Predicted };
+                self.verdict(Kind::BuddyTake, z, verdict);
             }
             (Answer::Depends, Some(over)) if over.is_empty() => {
                 self.verdict(Kind::BuddyTake, z, Verdict::Undecidable);
@@ -243,14 +256,14 @@ impl Engine<'_> {
             (predicted, over) => {
                 let expected = match over.as_deref() {
                     Some([first, ..]) => format!("{first}, nearer to the head"),
-                    _ => format!("{predicted:?}"),
+                    _ => predicted.to_string(),
                 };
                 self.contradict(
                     Kind::BuddyTake,
                     z,
                     "the head of the smallest fitting list of the type is taken (§1.6)",
                     expected,
-                    format!("{} of {migratetype}, known as {frame:?}", block(pfn, order)),
+                    format!("{} of {migratetype} ({frame})", block(pfn, order)),
                 );
                 if let FrameKnowledge::Cached { .. } = frame {
                     self.k.uncache(z, pfn);
@@ -340,7 +353,7 @@ impl Engine<'_> {
                     z,
                     "a drained page was on a per-CPU list",
                     "a cached page".into(),
-                    format!("{}, known as {other:?}", block(pfn, order)),
+                    format!("{} ({other})", block(pfn, order)),
                 );
             }
         }
@@ -429,7 +442,7 @@ impl Engine<'_> {
                 Kind::Drain,
                 z,
                 "a drain empties a list from its tail before it goes on to the next (§2.6)",
-                format!("{predicted:?}"),
+                predicted.to_string(),
                 format!("{} of list {list}", block(pfn, order)),
             );
         }

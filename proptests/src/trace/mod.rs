@@ -19,8 +19,10 @@ mod reader;
 mod record;
 mod render;
 mod report;
+mod resume;
 pub mod selfcheck;
 mod sizes;
+mod timeline;
 mod window;
 
 pub use engine::{Options, explain, explain_reader};
@@ -30,4 +32,5 @@ pub use folder::Snapshot;
 pub use reader::{Reader, open};
 pub use record::{KMEM_EVENTS, RecordError, Recording, record};
 pub use render::Line;
-pub use report::{Difference, Kind, KindCounts, Report, Unexplained, Verdict};
+pub use report::{Difference, FreeFrames, Kind, KindCounts, Report, Unexplained, Verdict};
+pub use timeline::Timeline;

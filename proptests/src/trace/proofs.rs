@@ -9,6 +9,8 @@ use mmspec_model::vocab::{Order, Pfn, ZoneKind};
 #[derive(Clone, Debug)]
 pub(super) struct Inference {
     pub(super) line: u64,
+    /// Number of the event.
+    pub(super) event: u64,
     pub(super) kind: Kind,
     pub(super) zone: ZoneKind,
     pub(super) rule: &'static str,
@@ -41,6 +43,7 @@ impl Engine<'_> {
         self.moved.operations += blocks;
         self.inferences.push(Inference {
             line: self.line,
+            event: self.report.events,
             kind,
             zone: self.k.shape().zones[z].0,
             rule,
@@ -71,7 +74,7 @@ impl Engine<'_> {
         for inference in std::mem::take(&mut self.inferences) {
             let proved = inference.open == 0 && !inference.refuted;
             let verdict = if proved { Verdict::Inferred } else { Verdict::Contradicted };
-            self.report.count(inference.kind, inference.zone, verdict);
+            self.report.count_at(inference.event, inference.kind, inference.zone, verdict);
             if !proved {
                 let Inference { line, rule, expected, order, seen, .. } = inference;
                 self.report.keep(line, rule, block(expected, order), seen);

@@ -1,4 +1,5 @@
-//! The kernel's text trace, streamed.
+//! A text trace, streamed: the kernel's own form, and those that `perf script` and `trace-cmd report`
+//! print.
 
 use super::error::{TraceError, TraceErrorKind};
 use super::event::{Payload, TraceEvent};
@@ -103,6 +104,9 @@ impl<R: BufRead> Reader<R> {
         if line.is_empty() || line[0] == b'#' {
             let overwritten = parse_overwritten(line).filter(|count| *count > 0);
             return Ok(overwritten.map(|count| self.marker(0, Payload::Overwritten(count))));
+        }
+        if is_heading(line) {
+            return Ok(None);
         }
         if let Some((cpu, count)) = parse_lost(line) {
             return Ok(Some(self.marker(cpu, Payload::Lost(count))));
@@ -218,14 +222,31 @@ fn parse_overwritten(line: &[u8]) -> Option<u64> {
     Some(written.saturating_sub(kept))
 }
 
-/// `CPU:1 [LOST 1234 EVENTS]`
+/// What `trace-cmd report` prints before the events: `version = 7`, `cpus=2`, `CPU 1 is empty`.
+fn is_heading(line: &[u8]) -> bool {
+    line.starts_with(b"cpus=")
+        || line.starts_with(b"version = ")
+        || (line.starts_with(b"CPU ") && line.ends_with(b" is empty"))
+}
+
+/// `CPU:1 [LOST 1234 EVENTS]` of the kernel, `CPU:1 [1234 EVENTS DROPPED]` of trace-cmd, and
+/// `task 42 [001] 16.000000: PERF_RECORD_LOST lost 1234` of perf.
 fn parse_lost(line: &[u8]) -> Option<(u16, u64)> {
-    let rest = line.strip_prefix(b"CPU:")?;
-    let (cpu, rest) = number(rest)?;
-    let rest = rest.trim_ascii_start().strip_prefix(b"[LOST")?.trim_ascii_start();
-    // The kernel prints no number when it does not know one.
-    let count = number(rest).map_or(1, |(count, _)| count);
-    Some((u16::try_from(cpu).ok()?, count))
+    if let Some(rest) = line.strip_prefix(b"CPU:") {
+        let (cpu, rest) = number(rest)?;
+        let rest = rest.trim_ascii_start().strip_prefix(b"[")?;
+        let lost = rest.strip_prefix(b"LOST").map(<[u8]>::trim_ascii_start);
+        let dropped = rest.strip_suffix(b"EVENTS DROPPED]");
+        // The kernel prints no number when it does not know one.
+        let count = number(lost.or(dropped)?).map_or(1, |(count, _)| count);
+        return Some((u16::try_from(cpu).ok()?, count));
+    }
+    let name = b"PERF_RECORD_LOST";
+    let at = line.windows(name.len()).position(|window| window == name)?;
+    let open = line[..at].iter().rposition(|c| *c == b'[')?;
+    let (cpu, _) = number(&line[open + 1..])?;
+    let rest = line[at + name.len()..].trim_ascii().strip_prefix(b"lost ")?;
+    Some((u16::try_from(cpu).ok()?, number(rest)?.0))
 }
 
 /// Leading decimal digits and the rest.
@@ -250,8 +271,9 @@ struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// `comm-pid [cpu] flags seconds.micros: name: fields`. The comm may hold anything, so every
-    /// place that looks like a CPU is tried.
+    /// `comm-pid [cpu] flags seconds.micros: name: fields` of the kernel; trace-cmd leaves the flags
+    /// out, and perf writes `comm tid [cpu] seconds.micros: system:name: fields`. The comm may hold
+    /// anything, so every place that looks like a CPU is tried.
     fn parse(line: &'a [u8]) -> Option<Self> {
         let mut from = 0;
         loop {
@@ -266,12 +288,16 @@ impl<'a> Head<'a> {
     fn parse_at(line: &'a [u8], open: usize) -> Option<Self> {
         let (cpu, rest) = number(&line[open + 1..])?;
         let rest = rest.strip_prefix(b"] ")?.trim_ascii_start();
-        let blank = rest.iter().position(|c| *c == b' ')?;
-        let flags = &rest[..blank];
-        let rest = rest[blank..].trim_ascii_start();
-        let (seconds, rest) = number(rest)?;
-        let (micros, rest) = number(rest.strip_prefix(b".")?)?;
-        let rest = rest.strip_prefix(b": ")?;
+        let (flags, (time_us, rest)) = match time(rest) {
+            Some(time) => (&b""[..], time),
+            None => {
+                let blank = rest.iter().position(|c| *c == b' ')?;
+                (&rest[..blank], time(rest[blank..].trim_ascii_start())?)
+            }
+        };
+        let rest = rest.trim_ascii_start();
+        let rest = rest.strip_prefix(b"kmem:").unwrap_or(rest);
+        let rest = rest.strip_prefix(b"compaction:").unwrap_or(rest);
         let colon = rest.iter().position(|c| *c == b':')?;
         let before = line[..open].trim_ascii_end();
         // `comm-pid`, perhaps followed by `(tgid)`.
@@ -279,18 +305,36 @@ impl<'a> Head<'a> {
             Some(inner) => inner[..inner.iter().rposition(|c| *c == b'(')?].trim_ascii_end(),
             None => before,
         };
-        let dash = before.iter().rposition(|c| *c == b'-')?;
-        let (pid, _) = number(&before[dash + 1..])?;
+        // `-`, or of perf a blank or, with process and thread, a slash.
+        let end = before.iter().rposition(|c| !c.is_ascii_digit())?;
+        if !matches!(before[end], b'-' | b' ' | b'/') {
+            return None;
+        }
+        let (pid, _) = number(&before[end + 1..])?;
         Some(Self {
             pid: u32::try_from(pid).ok()?,
             worker: before.trim_ascii_start().starts_with(b"kworker/"),
             cpu: u16::try_from(cpu).ok()?,
             interrupt: flags.get(2).is_some_and(|c| *c != b'.'),
-            time_us: seconds.checked_mul(1_000_000)?.checked_add(micros)?,
+            time_us,
             name: &rest[..colon],
             fields: &rest[colon + 1..],
         })
     }
+}
+
+/// `seconds.micros: `, or nanoseconds, and what follows.
+fn time(text: &[u8]) -> Option<(u64, &[u8])> {
+    let (seconds, rest) = number(text)?;
+    let rest = rest.strip_prefix(b".")?;
+    let (fraction, after) = number(rest)?;
+    let micros = match rest.len() - after.len() {
+        6 => fraction,
+        9 => fraction / 1000,
+        _ => return None,
+    };
+    let time = seconds.checked_mul(1_000_000)?.checked_add(micros)?;
+    Some((time, after.strip_prefix(b": ")?))
 }
 
 /// `key=value` pairs of one event.

@@ -1,5 +1,6 @@
 //! What a trace run found.
 
+use super::timeline::Timeline;
 use mmspec_model::vocab::{Order, Pfn, ZoneKind};
 use std::collections::BTreeMap;
 
@@ -91,7 +92,7 @@ impl KindCounts {
         self.decidable() + self.undecidable
     }
 
-    fn merge(&mut self, other: &Self) {
+    pub(super) const fn merge(&mut self, other: &Self) {
         self.predicted += other.predicted;
         self.inferred += other.inferred;
         self.contradicted += other.contradicted;
@@ -123,6 +124,17 @@ pub struct Difference {
     pub seen: i64,
 }
 
+/// The free lists at the end, frame by frame, against kpageflags after.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FreeFrames {
+    /// Free in both.
+    pub agreed: u64,
+    /// Free as the specification ends only.
+    pub only_expected: u64,
+    /// Free in kpageflags only.
+    pub only_seen: u64,
+}
+
 /// Most contradictions that are kept with their text.
 const KEPT: usize = 200;
 
@@ -145,6 +157,10 @@ pub struct Report {
     pub compared: u64,
     /// The differences.
     pub differences: Vec<Difference>,
+    /// Frames that are free at the end, against kpageflags after.
+    pub free_frames: Option<FreeFrames>,
+    /// Verdicts over the length of the recording.
+    pub timeline: Timeline,
     /// Known pageblock types at the end and number of pageblocks, by zone.
     pub pageblocks: Vec<(ZoneKind, usize, usize)>,
     /// The run was ended early.
@@ -163,8 +179,19 @@ impl Report {
         sum
     }
 
-    pub(super) fn count(&mut self, kind: Kind, zone: ZoneKind, verdict: Verdict) {
+    /// Verdicts of one kind after the first tenth of the events.
+    pub fn after_first_tenth(&self, kind: Kind) -> KindCounts {
+        self.timeline.from(self.events / 10, kind)
+    }
+
+    /// A verdict at the event of this number.
+    pub(super) fn count_at(&mut self, event: u64, kind: Kind, zone: ZoneKind, verdict: Verdict) {
         self.kinds.entry((kind, zone)).or_default().add(verdict);
+        self.timeline.count(event, kind, verdict);
+    }
+
+    pub(super) fn count(&mut self, kind: Kind, zone: ZoneKind, verdict: Verdict) {
+        self.count_at(self.events, kind, zone, verdict);
     }
 
     pub(super) fn keep(&mut self, line: u64, rule: &'static str, expected: String, seen: String) {
