@@ -92,11 +92,8 @@ fn knowledge_begins_anew_after_a_loss() {
     let report = report.unwrap();
     assert_eq!((report.lost_events, report.ownership_contradictions), (400, 0));
     let take = report.kind(Kind::BuddyTake);
-    assert!(
-        take.predicted > 12_000 && take.contradicted == 0,
-        "{take:?} {:#?}",
-        report.unexplained
-    );
+    // Pages that were taken in the lost part, and came back after the end of the trace.
+    assert!(take.predicted > 14_500 && take.contradicted <= 4, "{take:?}");
 }
 
 /// The recording with the frame number of one event changed.

@@ -42,8 +42,9 @@ impl Cells {
         let end = shape.zones.iter().map(|(_, span)| span.end.0).max().unwrap_or(0);
         let first = start >> order.get();
         let blocks = (end.div_ceil(order.pages()) - first) as u32;
-        let cells =
-            (0..blocks).map(|block| Cell { types: shape.types, block, counted: None, named: false }).collect();
+        let cells = (0..blocks)
+            .map(|block| Cell { types: shape.types, block, counted: None, named: false })
+            .collect();
         Self {
             order,
             first,

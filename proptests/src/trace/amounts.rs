@@ -2,8 +2,8 @@
 
 use super::engine::{Amount, CpuState, Engine, Taking};
 use super::folder::Snapshot;
+use super::possible::Sizes;
 use super::report::{Kind, Verdict};
-use super::sizes::Sizes;
 use mmspec_model::reference::arith;
 use mmspec_model::reference::pcp::PcpSizes;
 use mmspec_model::vocab::{KmemEvent, Order, PcpTuning, Pfn, Tunables, ZoneFlags};
@@ -132,15 +132,15 @@ impl Engine<'_> {
 
     /// The CPU's next event is `next`: judge the amount before it, unless it goes on.
     pub(super) fn complete_amount(&mut self, cpu: usize, next: Option<KmemEvent>) {
-        let goes_on = match (self.cpus[cpu].amount, next) {
-            (Amount::None, _) => true,
-            (
-                Amount::Refill(..),
-                Some(KmemEvent::ZoneLocked { .. } | KmemEvent::ExtFrag { .. }),
-            )
-            | (Amount::Free { .. } | Amount::Tick(..), Some(KmemEvent::PcpuDrain { .. })) => true,
-            _ => false,
-        };
+        let goes_on = matches!(
+            (self.cpus[cpu].amount, next),
+            (Amount::None, _)
+                | (
+                    Amount::Refill(..),
+                    Some(KmemEvent::ZoneLocked { .. } | KmemEvent::ExtFrag { .. })
+                )
+                | (Amount::Free { .. } | Amount::Tick(..), Some(KmemEvent::PcpuDrain { .. }))
+        );
         if goes_on {
             return;
         }

@@ -8,12 +8,14 @@
 
 mod amounts;
 mod compare;
+mod drains;
 mod engine;
 mod error;
 mod event;
 mod fallback;
 mod folder;
 mod lists;
+mod possible;
 mod proofs;
 mod reader;
 mod record;
@@ -22,6 +24,7 @@ mod report;
 mod resume;
 pub mod selfcheck;
 mod sizes;
+mod start;
 mod timeline;
 mod window;
 
