@@ -75,6 +75,12 @@ fn text(report: &Report, out: &mut Out) -> anyhow::Result<()> {
         "ownership contradictions: {}",
         number(report.ownership_contradictions)
     ))?;
+    if report.untraced_compaction > 0 {
+        out.line(format_args!(
+            "compaction isolated {} pages and the trace does not show when: record compaction:mm_compaction_begin and _end too",
+            number(report.untraced_compaction)
+        ))?;
+    }
     for (zone, known, all) in &report.pageblocks {
         out.line(format_args!("{zone}: types of {known} of {all} pageblocks known at the end"))?;
     }

@@ -183,7 +183,8 @@ pub fn rules(rng: &mut Rng) -> Rules {
         1 => Rules::linux_6_18(),
         2 => Rules::linux_6_1(),
         _ => {
-            let mut rules = *rng.pick(&[Rules::linux_6_12(), Rules::linux_6_18()]);
+            let mut rules =
+                *rng.pick(&[Rules::linux_6_12(), Rules::linux_6_12_29(), Rules::linux_6_18()]);
             for _ in 0..rng.between(1, 4) {
                 let name = *rng.pick(&ALONE);
                 let switch = SWITCHES.iter().find(|switch| switch.name == name);

@@ -118,13 +118,16 @@ impl Engine<'_> {
                 self.cpus[cpu].amount =
                     Amount::Free { zone, order, drained, last: pages, by_worker };
             }
-            Amount::Tick(zone, drained) if zone == z && owner == cpu => {
-                self.cpus[cpu].amount = Amount::Tick(z, drained + pages);
+            Amount::Tick { zone, drained, at }
+                if zone == z && owner == cpu && time.saturating_sub(at) < LATE =>
+            {
+                let drained = drained + pages;
+                self.cpus[cpu].amount = Amount::Tick { zone, drained, at: time };
             }
             _ if owner == cpu && self.in_worker => {
                 self.complete_amount(cpu, None);
                 self.cpus[cpu].tick_phase = Some(time % SECOND);
-                self.cpus[cpu].amount = Amount::Tick(z, pages);
+                self.cpus[cpu].amount = Amount::Tick { zone: z, drained: pages, at: time };
             }
             _ => self.sizes[z][owner].change_count(-(pages as i64)),
         }
@@ -139,7 +142,7 @@ impl Engine<'_> {
                     Amount::Refill(..),
                     Some(KmemEvent::ZoneLocked { .. } | KmemEvent::ExtFrag { .. })
                 )
-                | (Amount::Free { .. } | Amount::Tick(..), Some(KmemEvent::PcpuDrain { .. }))
+                | (Amount::Free { .. } | Amount::Tick { .. }, Some(KmemEvent::PcpuDrain { .. }))
         );
         if goes_on {
             return;
@@ -180,7 +183,7 @@ impl Engine<'_> {
                     _ => (Kind::DrainCount, z, verdict, drained, text),
                 }
             }
-            Amount::Tick(z, drained) => {
+            Amount::Tick { zone: z, drained, .. } => {
                 let sizes = &mut self.sizes[z][cpu];
                 let text = sizes.describe();
                 let verdict = sizes.tick_drained(drained);

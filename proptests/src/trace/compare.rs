@@ -3,6 +3,7 @@
 use super::engine::Engine;
 use super::folder::Snapshot;
 use super::report::{Difference, FreeFrames};
+use mmspec_model::proc::NamedCounters;
 use mmspec_model::vocab::Pfn;
 
 impl Engine<'_> {
@@ -76,6 +77,10 @@ impl Engine<'_> {
 
     fn compare_vmstat(&mut self, before: &Snapshot, after: &Snapshot) {
         let (Some(before), Some(after)) = (&before.vmstat, &after.vmstat) else { return };
+        if !self.compacted {
+            let isolated = |counters: &NamedCounters| counters.get("compact_isolated").unwrap_or(0);
+            self.report.untraced_compaction = isolated(after).saturating_sub(isolated(before));
+        }
         let mut moved = vec![
             ("pgfree".to_owned(), self.moved.free),
             ("numa_hit".to_owned(), self.moved.operations),

@@ -79,8 +79,13 @@ pub(super) enum Amount {
         /// The task is one that also runs the periodic worker.
         by_worker: bool,
     },
-    /// The periodic worker's drain: zone and pages.
-    Tick(usize, u64),
+    /// The periodic worker's drain.
+    Tick {
+        zone: usize,
+        drained: u64,
+        /// Microsecond of its last page.
+        at: u64,
+    },
 }
 
 impl Amount {
@@ -119,6 +124,8 @@ pub(super) struct Engine<'a> {
     pub(super) pid: u32,
     /// The task is a kernel worker.
     pub(super) in_worker: bool,
+    /// The trace shows compaction.
+    pub(super) compacted: bool,
     /// Events were overwritten before the first one of each CPU.
     lost_at_start: bool,
     /// Where knowledge begins anew after the last loss.
@@ -241,6 +248,7 @@ impl<'a> Engine<'a> {
             line: 0,
             pid: 0,
             in_worker: false,
+            compacted: false,
             lost_at_start: false,
             resume: None,
             cancel,
@@ -295,6 +303,7 @@ impl<'a> Engine<'a> {
                 return;
             }
             Payload::Compaction => {
+                self.compacted = true;
                 self.k.lose_free_lists();
                 return;
             }

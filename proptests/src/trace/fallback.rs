@@ -50,11 +50,27 @@ impl Engine<'_> {
         let seen = (event.found, event.other);
         match choice {
             FallbackChoice::Block { order, migratetype, head } if (order, migratetype) == seen => {
-                let verdict = match head {
-                    Answer::Exactly(_) => Verdict::Predicted,
-                    _ => Verdict::Undecidable,
+                // Which block heads that list may be open; that it is this list is not. Of a claim the
+                // event names the block that was then taken from the pageblock.
+                let taken = |first: Pfn| {
+                    if event.change_ownership && event.found < self.k.shape().pageblock_order {
+                        let size = self.k.shape().pageblock_order.pages();
+                        first.0 / size == event.pfn.0 / size
+                    } else {
+                        first == event.pfn
+                    }
                 };
-                self.verdict(Kind::Fallback, z, verdict);
+                if matches!(head, Answer::Exactly(first) if !taken(first)) {
+                    self.contradict(
+                        Kind::Fallback,
+                        z,
+                        "a fallback takes the head of the list that it chose (§1.10)",
+                        head.to_string(),
+                        block(event.pfn, event.found),
+                    );
+                } else {
+                    self.verdict(Kind::Fallback, z, Verdict::Predicted);
+                }
             }
             FallbackChoice::Depends => self.verdict(Kind::Fallback, z, Verdict::Undecidable),
             FallbackChoice::Block { head: Answer::Depends, .. } => {

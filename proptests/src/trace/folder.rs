@@ -137,12 +137,13 @@ pub(super) fn rules_of(folder: &Path) -> Result<Option<Rules>, TraceError> {
     let path = folder.join("kernel.txt");
     let Ok(release) = fs::read_to_string(&path) else { return Ok(None) };
     let release = release.trim();
-    let mut numbers = release.split(['.', '-']);
+    let mut numbers = release.split(['.', '-', '+']);
     let mut next = || numbers.next().and_then(|n| n.parse::<u32>().ok());
-    match (next(), next()) {
-        (Some(6), Some(1..=6)) => Ok(Some(Rules::linux_6_1())),
-        (Some(6), Some(10..=14)) => Ok(Some(Rules::linux_6_12())),
-        (Some(6), Some(15..)) => Ok(Some(Rules::linux_6_18())),
+    match (next(), next(), next()) {
+        (Some(6), Some(1..=6), _) => Ok(Some(Rules::linux_6_1())),
+        (Some(6), Some(12), Some(29..)) => Ok(Some(Rules::linux_6_12_29())),
+        (Some(6), Some(10..=14), _) => Ok(Some(Rules::linux_6_12())),
+        (Some(6), Some(15..), _) => Ok(Some(Rules::linux_6_18())),
         _ => {
             let kind = TraceErrorKind::UnknownRelease(release.to_owned());
             Err(TraceError::new(path, None, kind))

@@ -33,7 +33,7 @@ pub use error::{TraceError, TraceErrorKind};
 pub use event::{Payload, TraceEvent};
 pub use folder::Snapshot;
 pub use reader::{Reader, open};
-pub use record::{KMEM_EVENTS, RecordError, Recording, record};
+pub use record::{EVENTS, RecordError, Recording, record};
 pub use render::Line;
 pub use report::{Difference, FreeFrames, Kind, KindCounts, Report, Unexplained, Verdict};
 pub use timeline::Timeline;

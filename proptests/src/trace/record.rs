@@ -14,13 +14,15 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 
 /// The events that the trace engine reads.
-pub const KMEM_EVENTS: [&str; 6] = [
+pub const EVENTS: [&str; 8] = [
     "kmem:mm_page_alloc",
     "kmem:mm_page_free",
     "kmem:mm_page_free_batched",
     "kmem:mm_page_alloc_zone_locked",
     "kmem:mm_page_pcpu_drain",
     "kmem:mm_page_alloc_extfrag",
+    "compaction:mm_compaction_begin",
+    "compaction:mm_compaction_end",
 ];
 
 /// What to record.
@@ -38,7 +40,7 @@ impl Default for Recording {
     fn default() -> Self {
         Self {
             duration: Duration::from_secs(10),
-            events: KMEM_EVENTS.map(str::to_owned).to_vec(),
+            events: EVENTS.map(str::to_owned).to_vec(),
             buffer_kb: 64 << 10,
         }
     }

@@ -161,6 +161,9 @@ pub struct Report {
     pub free_frames: Option<FreeFrames>,
     /// Verdicts over the length of the recording.
     pub timeline: Timeline,
+    /// Pages that compaction isolated, by vmstat, though the trace shows no compaction event: what
+    /// it did to the free lists is missing.
+    pub untraced_compaction: u64,
     /// Known pageblock types at the end and number of pageblocks, by zone.
     pub pageblocks: Vec<(ZoneKind, usize, usize)>,
     /// The run was ended early.
