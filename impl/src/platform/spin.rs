@@ -188,6 +188,10 @@ impl Word for AtomicU64 {
     fn fetch_and(&self, mask: u64) -> u64 {
         self.fetch_and(mask, Ordering::Relaxed)
     }
+
+    fn compare_exchange_weak(&self, current: u64, new: u64) -> Result<u64, u64> {
+        self.compare_exchange_weak(current, new, Ordering::Relaxed, Ordering::Relaxed)
+    }
 }
 
 /// A platform that only spins: for bare metal with interrupts off around every call.

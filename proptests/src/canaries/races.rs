@@ -184,14 +184,14 @@ mod tests {
     use super::*;
     use crate::engine::{Budget, Case};
     use crate::generate::Rng;
-    use crate::schedules::{Schedule, Strategy, explore, script};
+    use crate::schedules::{Oracle, Schedule, Strategy, explore, script};
 
     fn alone<S: Subject + Made>() {
         for case in 0..300 {
             let script = script(&mut Rng::for_case(5, case), case);
             // An empty schedule switches threads only where one ends.
             let serial = Strategy::Replay(Schedule::default());
-            let explored = explore(&script, S::made, serial, 1);
+            let explored = explore(&script, S::made, serial, 1, Oracle::Laws);
             assert!(explored.found.is_none(), "{:?}\n{script}", explored.found);
         }
     }

@@ -1,5 +1,6 @@
 //! shuttle's locks and atomics as a platform of `impl`.
 
+use super::chance;
 use mmspec_impl::Platform;
 use mmspec_impl::platform::{Lock, PcpLock, Word};
 use shuttle::sync::atomic::{AtomicU64 as ShuttleU64, Ordering};
@@ -23,7 +24,8 @@ pub struct FineWord(ShuttleU64);
 pub struct CoarseWord(AtomicU64);
 
 // shuttle treats all orderings as sequentially consistent; what memory ordering does is not its
-// subject.
+// subject (docs/concurrency.md). Weak compare-and-swaps fail for no reason now and then, see
+// `chance`.
 macro_rules! word {
     ($name:ident, $inner:ident) => {
         impl Word for $name {
@@ -49,6 +51,13 @@ macro_rules! word {
 
             fn fetch_and(&self, mask: u64) -> u64 {
                 self.0.fetch_and(mask, Ordering::SeqCst)
+            }
+
+            fn compare_exchange_weak(&self, current: u64, new: u64) -> Result<u64, u64> {
+                if chance::weak_fails() {
+                    return Err(self.0.load(Ordering::SeqCst));
+                }
+                self.0.compare_exchange(current, new, Ordering::SeqCst, Ordering::SeqCst)
             }
         }
     };
@@ -85,7 +94,11 @@ impl<T: Send + 'static> PcpLock<T> for ShuttleLock<T> {
     }
 
     fn try_lock(&self) -> Option<Self::Guard<'_>> {
-        self.0.try_lock().ok()
+        let guard = self.0.try_lock().ok();
+        if guard.is_none() {
+            chance::busy();
+        }
+        guard
     }
 
     fn lock_remote(&self) -> Self::Guard<'_> {
