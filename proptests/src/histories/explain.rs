@@ -225,14 +225,11 @@ impl<'a> Search<'a> {
         if walk.wants_settings() && node.status.iter().any(held) {
             return false;
         }
-        if walk.tries_lock() && self.may_be_busy(at) {
-            let mut busy = node.clone();
-            busy.busy = true;
-            if self.step(busy, at, true) {
-                return true;
-            }
+        if !(walk.tries_lock() && self.may_be_busy(at)) {
+            return self.step(node, at, false);
         }
-        self.step(node, at, false)
+        let busy = Node { busy: true, ..node.clone() };
+        self.step(node, at, false) || self.step(busy, at, true)
     }
 
     fn step(&mut self, mut node: Node, at: usize, busy: bool) -> bool {
