@@ -42,7 +42,14 @@ impl Reference {
 
     /// A pcp-sized block that goes straight to the buddy: its pageblock is isolated, or the lists
     /// were busy.
-    pub(super) fn free_past_pcp(&mut self, cpu: CpuId, z: usize, pfn: Pfn, order: Order, own: MigrateType) {
+    pub(super) fn free_past_pcp(
+        &mut self,
+        cpu: CpuId,
+        z: usize,
+        pfn: Pfn,
+        order: Order,
+        own: MigrateType,
+    ) {
         let isolated = own == MigrateType::Isolate;
         let listed =
             if self.rules.direct_free_true_type || isolated { own } else { Self::pcp_type(own) };
@@ -54,7 +61,14 @@ impl Reference {
 
     /// free_one_page: under the zone lock (§1.16). Up to 6.9 the type is re-read only while the zone
     /// holds isolated pageblocks.
-    pub(super) fn free_direct(&mut self, cpu: CpuId, z: usize, pfn: Pfn, order: Order, listed: MigrateType) {
+    pub(super) fn free_direct(
+        &mut self,
+        cpu: CpuId,
+        z: usize,
+        pfn: Pfn,
+        order: Order,
+        listed: MigrateType,
+    ) {
         if self.rules.split_large_frees {
             self.free_split(cpu, z, pfn, order, Placement::ByRule);
             return;

@@ -15,9 +15,9 @@
 //! | pcp enable | the switch; each CPU's limits |
 //! | worker | for each zone: the fold; the decay of the lists |
 
-use super::{Frame, Reference};
 use super::alloc::Attempt;
 use super::arith::is_pcp_order;
+use super::{Frame, Reference};
 use crate::contract::{Outcome, Refusal, Request};
 use crate::vocab::{AllocFlags, CpuId, MigrateType, Order, Pfn, ZoneIdx};
 use alloc::collections::VecDeque;

@@ -25,6 +25,9 @@ pub struct Bounds {
     pub depth: Option<usize>,
     /// Most states of one scope. Each takes about half a kilobyte until its turn comes.
     pub states: u64,
+    /// Most transitions of one scope, as near as the checker keeps to it: with one thread always at
+    /// the same one, unlike the other bounds.
+    pub transitions: Option<u64>,
     /// Most time.
     pub time: Option<Duration>,
     /// Threads that search.
@@ -33,7 +36,7 @@ pub struct Bounds {
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { depth: Some(6), states: 2_000_000, time: None, threads: 1 }
+        Self { depth: Some(6), states: 2_000_000, transitions: None, time: None, threads: 1 }
     }
 }
 
@@ -328,7 +331,12 @@ where
             stop: Arc::clone(&stop),
         };
         let started = Instant::now();
-        let checker = space.checker().threads(bounds.threads.max(1)).spawn_bfs();
+        let mut builder = space.checker().threads(bounds.threads.max(1));
+        if let Some(transitions) = bounds.transitions {
+            let most = usize::try_from(transitions).unwrap_or(usize::MAX);
+            builder = builder.target_state_count(most);
+        }
+        let checker = builder.spawn_bfs();
         while !checker.is_done() {
             let seen = checker.unique_state_count() as u64;
             clock.goes_on(states + seen, report.operations + checker.state_count() as u64);

@@ -181,7 +181,8 @@ impl<'a> Search<'a> {
         let running = |at: &usize| matches!(node.status[*at], Status::Running(_));
         let all = 0..self.events.len();
         let underway: Vec<usize> = all.clone().filter(running).collect();
-        let fresh = all.filter(|at| node.status[*at] == Status::Waiting && self.may_begin(node, *at));
+        let fresh =
+            all.filter(|at| node.status[*at] == Status::Waiting && self.may_begin(node, *at));
         let next: Vec<usize> = if underway.is_empty() || self.mix {
             underway.iter().copied().chain(fresh).collect()
         } else {
@@ -221,7 +222,8 @@ impl<'a> Search<'a> {
             }
         }
         let Status::Running(walk) = &node.status[at] else { return false };
-        let held = |status: &Status| matches!(status, Status::Running(walk) if walk.holds_settings());
+        let held =
+            |status: &Status| matches!(status, Status::Running(walk) if walk.holds_settings());
         if walk.wants_settings() && node.status.iter().any(held) {
             return false;
         }
@@ -233,7 +235,8 @@ impl<'a> Search<'a> {
     }
 
     fn step(&mut self, mut node: Node, at: usize, busy: bool) -> bool {
-        let Status::Running(mut walk) = std::mem::replace(&mut node.status[at], Status::Done) else {
+        let Status::Running(mut walk) = std::mem::replace(&mut node.status[at], Status::Done)
+        else {
             return false;
         };
         let Some(answer) = node.reference.step(&mut walk, busy) else {
@@ -263,12 +266,17 @@ impl<'a> Search<'a> {
         let own = &self.events[at];
         matches!(own.call, Call::DrainAll(_, None))
             && self.others(at).any(|other| {
-                own.overlaps(other) && matches!(other.call, Call::DrainAll(..) | Call::PcpDisable(..))
+                own.overlaps(other)
+                    && matches!(other.call, Call::DrainAll(..) | Call::PcpDisable(..))
             })
     }
 
     fn others(&self, at: usize) -> impl Iterator<Item = &Event> {
-        self.events.iter().enumerate().filter(move |(other, _)| *other != at).map(|(_, event)| event)
+        self.events
+            .iter()
+            .enumerate()
+            .filter(move |(other, _)| *other != at)
+            .map(|(_, event)| event)
     }
 
     /// All calls are explained: is what is left, too?

@@ -30,8 +30,7 @@ pub fn fits(script: &Script) -> bool {
         && crate::differential::unspecified(script).is_none()
 }
 
-const GFPS: [Gfp; 3] =
-    [Gfp::KERNEL, Gfp::HIGHUSER_MOVABLE, Gfp::KERNEL.union(Gfp::RECLAIMABLE)];
+const GFPS: [Gfp; 3] = [Gfp::KERNEL, Gfp::HIGHUSER_MOVABLE, Gfp::KERNEL.union(Gfp::RECLAIMABLE)];
 
 /// A script for a history: two or three CPUs, two to four operations each, on a machine so small
 /// that they meet and that memory ends.
@@ -70,13 +69,7 @@ struct Handles {
     asked: Vec<(CpuId, Handle)>,
 }
 
-fn operation(
-    rng: &mut Rng,
-    machine: &Machine,
-    cpu: CpuId,
-    top: u64,
-    handles: &mut Handles,
-) -> Op {
+fn operation(rng: &mut Rng, machine: &Machine, cpu: CpuId, top: u64, handles: &mut Handles) -> Op {
     let other = CpuId(rng.below(u64::from(machine.cpus)) as u16);
     let isolates = machine.pageblock_order >= Order::COSTLY;
     let zone = ZoneIdx(0);
@@ -125,11 +118,8 @@ fn operation(
             let order = Order::of(rng.between(0, top) as u8);
             let request = Request::new(order, gfp);
             let unmarked = rng.percent(15);
-            let request = if unmarked {
-                request.at(Mark::Min, AllocFlags::NO_WATERMARKS)
-            } else {
-                request
-            };
+            let request =
+                if unmarked { request.at(Mark::Min, AllocFlags::NO_WATERMARKS) } else { request };
             Op::Alloc { cpu, request, handle }
         }
     }

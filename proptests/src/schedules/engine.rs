@@ -1,19 +1,19 @@
 //! Scripts under schedules.
 
-use super::body::{Judge, Sums, concurrent_script, execute};
+use super::body::{Judge, Sums, execute};
+use super::generate::script;
 use super::schedulers::{Choice, Record, Recording, Schedule};
 use super::shrinking::shrink_case;
 use super::subject::{Boot, Subject};
 use crate::drive::catch;
 use crate::engine::{Config, EngineReport, Failure, Finding};
-use crate::generate::{self, Limits, Rng};
+use crate::generate::Rng;
 use crate::histories;
 use crate::lawful::{Exercised, quiet_laws};
 use crate::marks::Marks;
-use crate::script::{Op, Script};
+use crate::script::Script;
 use mmspec_model::laws::{Numbers, Setting};
 use mmspec_model::reference::Reference;
-use mmspec_model::vocab::{CpuId, Machine, MigrateType, Order, ZoneKind};
 use shuttle::scheduler::DfsScheduler;
 use shuttle::{Config as ShuttleConfig, FailurePersistence, MaxSteps, Runner};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -143,9 +143,6 @@ pub fn replay<S: Subject>(script: &Script, boot: Boot<S>, schedule: &Schedule) -
 /// Schedules for each script before the next one.
 const FOR_EACH: u64 = 96;
 
-/// Operations of one script, for each CPU about a third of them.
-const OPERATIONS: usize = 24;
-
 /// Generated scripts under random and PCT schedules within the budget, judged by the laws; `cases`
 /// of the budget count schedules. Small scripts are also run depth first, as far as a bound allows.
 pub fn run<S: Subject>(config: &Config<'_>, boot: Boot<S>) -> EngineReport {
@@ -210,58 +207,4 @@ fn run_on<S: Subject>(
     report.cancelled = clock.cancelled();
     report.seconds = clock.seconds();
     report
-}
-
-/// How often, in a hundred, the machine is large enough for a refill batch above 1
-/// (page_alloc.md §2.2): some races need one. Booting it takes longer than running the threads.
-const LARGE_PERCENT: u64 = 4;
-
-/// A script for threads: mostly a small machine with two or three CPUs, so that they meet.
-#[must_use]
-pub fn script(rng: &mut Rng, case: u64) -> Script {
-    let cpus = if rng.percent(60) { 3 } else { 2 };
-    let max_order = rng.between(2, 5) as u8;
-    let pageblock = rng.between(2, u64::from(max_order)) as u8;
-    let frames = *rng.pick(&[16, 31, 64, 64, 128]);
-    let mut machine = Machine::small(cpus, frames, max_order, pageblock);
-    machine.thp_order = None;
-    if rng.percent(20) {
-        let middle = frames / 2 + 1;
-        machine.zones =
-            Machine::new(1, &[(ZoneKind::Dma32, 0, middle), (ZoneKind::Normal, middle, frames)])
-                .zones;
-    }
-    machine.pageblock_order = Order::of(pageblock);
-    if rng.percent(LARGE_PERCENT) {
-        machine = Machine::small(cpus, 16_384, 10, 9);
-    }
-    let operations = if case % 4 == 3 { 6 } else { OPERATIONS };
-    let limits = Limits { ops: operations, rules: None };
-    let mut script = concurrent_script(generate::script_on(rng, machine, &limits));
-    if rng.percent(20) {
-        season(rng, &mut script);
-    }
-    script
-}
-
-/// Isolation and frees past the per-CPU lists meet seldom by chance: strew in a few of each, at one
-/// of the pageblocks from which blocks are handed out first.
-fn season(rng: &mut Rng, script: &mut Script) {
-    let machine = &script.machine;
-    if machine.pageblock_order < Order::COSTLY {
-        // See `differential::unspecified`.
-        return;
-    }
-    let span = rng.pick(&machine.zones).span;
-    let pfn = span.start.add(rng.below(span.len().min(2 * machine.pageblock_order.pages())));
-    for _ in 0..rng.between(2, 4) {
-        let cpu = CpuId(rng.below(u64::from(machine.cpus)) as u16);
-        let op = match rng.weighted(&[2, 1, 2]) {
-            0 => Op::Isolate { cpu, pfn },
-            1 => Op::Unisolate { cpu, pfn, migratetype: MigrateType::Movable },
-            _ => Op::FailTrylock { cpu, times: 1 },
-        };
-        let at = rng.below(script.ops.len() as u64 + 1) as usize;
-        script.ops.insert(at, op);
-    }
 }

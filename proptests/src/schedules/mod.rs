@@ -10,6 +10,7 @@
 mod body;
 mod chance;
 mod engine;
+mod generate;
 mod overlap;
 mod platform;
 mod schedulers;
@@ -18,7 +19,8 @@ mod subject;
 mod table;
 
 pub use body::{column_of, concurrent_script};
-pub use engine::{Explored, Oracle, Strategy, explore, replay, run, run_histories, script};
+pub use engine::{Explored, Oracle, Strategy, explore, replay, run, run_histories};
+pub use generate::script;
 pub use platform::{Coarse, Fine};
 pub use schedulers::Schedule;
 pub use shrinking::shrink_case;

@@ -94,7 +94,9 @@ fn shorter<S: Subject>(mut best: Best, boot: Boot<S>, oracle: Oracle) -> Best {
     for length in 0..runs.len() {
         let written = Schedule::from_runs(&runs[..length]);
         let strategy = Strategy::Replay(written.clone());
-        if explore(&best.1, boot, strategy, 1, oracle).found.is_some_and(|(f, _)| f.kind == best.0.kind)
+        if explore(&best.1, boot, strategy, 1, oracle)
+            .found
+            .is_some_and(|(f, _)| f.kind == best.0.kind)
         {
             best.2 = written;
             break;
