@@ -10,13 +10,16 @@ mod biased;
 #[cfg(feature = "std")]
 mod membarrier;
 mod spin;
+mod spin_platform;
 #[cfg(feature = "std")]
 mod std_platform;
+mod sync;
 
 #[cfg(feature = "std")]
 pub use biased::{BiasedGuard, BiasedLock};
 
-pub use spin::{Relax, SpinGuard, SpinLock, SpinLoop, SpinPlatform};
+pub use spin::{Relax, SpinGuard, SpinLock, SpinLoop};
+pub use spin_platform::SpinPlatform;
 #[cfg(feature = "std")]
 pub use std_platform::{StdPlatform, YieldAfterSpins};
 

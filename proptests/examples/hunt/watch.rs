@@ -122,9 +122,9 @@ fn shows(script: &Script) -> bool {
     }
     let script = schedules::concurrent_script(script.clone());
     [Strategy::Random(1), Strategy::Pct(2, 3)].into_iter().any(|strategy| {
-        let coarse = schedules::explore(&script, owned::<Coarse>, strategy.clone(), 100);
+        let coarse = schedules::explore(&script, owned::<Coarse>, strategy.clone(), 100, Oracle::Laws);
         coarse.found.is_some()
-            || schedules::explore(&script, owned::<Fine>, strategy, 200).found.is_some()
+            || schedules::explore(&script, owned::<Fine>, strategy, 200, Oracle::Laws).found.is_some()
     })
 }
 
