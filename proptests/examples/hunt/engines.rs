@@ -141,7 +141,9 @@ pub(crate) fn hunt(engine: Engine, seed: u64, time: Duration, save: Option<&Path
         match engine {
             // Schedules count as cases there, and the explorer's bound is time.
             Engine::Explorer => config.budget = Budget::time(time),
-            Engine::Schedules | Engine::FineSchedules => config.budget = Budget::cases(done + 1),
+            Engine::Schedules | Engine::FineSchedules | Engine::Histories => {
+                config.budget = Budget::cases(done + 1);
+            }
             Engine::Differential | Engine::Laws => {}
         }
         run(engine, &config)

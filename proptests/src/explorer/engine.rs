@@ -30,13 +30,22 @@ pub struct Bounds {
     pub transitions: Option<u64>,
     /// Most time.
     pub time: Option<Duration>,
+    /// Only the first so many machines.
+    pub scopes: Option<usize>,
     /// Threads that search.
     pub threads: usize,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { depth: Some(6), states: 2_000_000, transitions: None, time: None, threads: 1 }
+        Self {
+            depth: Some(6),
+            states: 2_000_000,
+            transitions: None,
+            time: None,
+            scopes: None,
+            threads: 1,
+        }
     }
 }
 
@@ -307,7 +316,8 @@ where
 {
     let mut report = EngineReport::new("explorer");
     let mut clock = config.clock("explorer");
-    let all = scopes();
+    let mut all = scopes();
+    all.truncate(bounds.scopes.unwrap_or(usize::MAX));
     let share = bounds.time.map(|time| time / all.len() as u32);
     let (mut states, mut depth) = (0, 0);
     for scope in all {
