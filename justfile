@@ -51,6 +51,7 @@ fuzz target="differential" time="0": seeds
 # Fuzz every target for a short while.
 fuzz-ci: seeds
     fuzz/run differential {{seconds}}
+    fuzz/run laws {{seconds}}
     fuzz/run script {{seconds}}
     fuzz/run trace {{seconds}}
 
