@@ -57,6 +57,7 @@ pub(super) fn execute<S: Subject>(
     let subject = Arc::new(boot(script));
     let recorded = matches!(judge, Judge::Order(_));
     let table = Arc::new(Table::new(script, recorded));
+    chance::set_alone(false);
     let threads: Vec<_> = script
         .machine
         .as_ref()
@@ -76,6 +77,7 @@ pub(super) fn execute<S: Subject>(
         // A panic of a thread ends the whole execution before this returns.
         let _ = thread.join();
     }
+    chance::set_alone(true);
     let seen = chance::seen();
     table.with(|shared| {
         if seen.busy > 0 {

@@ -13,6 +13,7 @@ thread_local! {
     static MIXED: Cell<u64> = const { Cell::new(0) };
     static WEAK_FAILURES: Cell<u64> = const { Cell::new(0) };
     static BUSY: Cell<u64> = const { Cell::new(0) };
+    static ALONE: Cell<bool> = const { Cell::new(true) };
 }
 
 /// How often something happened in one execution.
@@ -29,11 +30,23 @@ pub(super) fn begin() {
     MIXED.set(0);
     WEAK_FAILURES.set(0);
     BUSY.set(0);
+    ALONE.set(true);
 }
 
 /// What this execution saw so far.
 pub(super) fn seen() -> Seen {
     Seen { weak_failures: WEAK_FAILURES.get(), busy: BUSY.get() }
+}
+
+/// While one thread makes or judges the allocator there is nobody to switch to: locks and words are
+/// no scheduling points then. It is most of the time otherwise, and most of the schedule's text.
+pub(super) fn alone() -> bool {
+    ALONE.get()
+}
+
+/// From here on one thread runs, or several.
+pub(super) fn set_alone(alone: bool) {
+    ALONE.set(alone);
 }
 
 /// A thread was chosen.
