@@ -10,6 +10,7 @@ use mmspec_impl::{Owned, PageAllocator};
 use mmspec_model::contract::Outcome;
 use mmspec_model::vocab::{CpuId, Order, Pfn};
 use shuttle::sync::{Mutex, PoisonError};
+use std::collections::BTreeSet;
 
 /// All of them.
 pub const UNORDERED: [Race; 4] = [
@@ -54,7 +55,24 @@ pub struct LostFree {
 /// An allocation lays its page down and reads back, in another hold, what to return.
 pub struct TwiceOut {
     inner: Inner,
-    hatch: Hatch<Pfn>,
+    hatch: Returned,
+}
+
+/// The page to return, and the pages that are out: what has two owners is freed once only, so that
+/// it is the order that is wrong and not the allocator behind it that panics.
+struct Returned {
+    page: Hatch<Pfn>,
+    out: std::sync::Mutex<BTreeSet<Pfn>>,
+}
+
+impl Returned {
+    const fn new() -> Self {
+        Self { page: Hatch::new(), out: std::sync::Mutex::new(BTreeSet::new()) }
+    }
+
+    fn out(&self) -> std::sync::MutexGuard<'_, BTreeSet<Pfn>> {
+        self.out.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// An allocation that meets another fails, however much memory there is. No law is broken: a
@@ -105,13 +123,23 @@ subject!(LostFree, hatch: Hatch::new(), |own, call, caller| {
     Subject::call(&own.inner, call, caller)
 });
 
-subject!(TwiceOut, hatch: Hatch::new(), |own, call, caller| {
+subject!(TwiceOut, hatch: Returned::new(), |own, call, caller| {
+    match call {
+        Call::Free(_, page, Order::ZERO) if !own.hatch.out().remove(page) => return Answer::Done,
+        Call::FreeBatch(cpu, blocks) => {
+            let mut blocks = blocks.clone();
+            blocks.retain(|(page, order)| *order > Order::ZERO || own.hatch.out().remove(page));
+            return Subject::call(&own.inner, &Call::FreeBatch(*cpu, blocks), caller);
+        }
+        _ => {}
+    }
     let answer = Subject::call(&own.inner, call, caller);
     if let (Call::Alloc(_, request), Answer::Outcome(Outcome::Page(page))) = (call, &answer)
         && request.order == Order::ZERO
     {
-        own.hatch.put(*page);
-        return Answer::Outcome(own.hatch.see().map_or(Outcome::SlowPath, Outcome::Page));
+        own.hatch.out().insert(*page);
+        own.hatch.page.put(*page);
+        return Answer::Outcome(own.hatch.page.see().map_or(Outcome::SlowPath, Outcome::Page));
     }
     answer
 });

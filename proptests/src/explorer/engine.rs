@@ -212,7 +212,7 @@ where
             .judge_seen(&numbers, &lists, &live, &state.past, Step::Other, &mut laws)
             .map_err(|broke| Finding { at, ..broke.finding() })?;
         let held: Vec<(Handle, Held)> = state.ledger.all().collect();
-        Ok(key(expected, machine, &held, &state.pending))
+        Ok(key(expected, machine, &held, &state.pending, self.scope.diffs))
     }
 
     fn note_pages(&self, state: &mut Built<R, S>, op: &Op, call: &Call, answer: &Answer) {
@@ -257,7 +257,8 @@ where
 
     fn init_states(&self) -> Vec<Self::State> {
         let built = self.boot();
-        let key = key(&built.expected, &self.scope.script.machine, &[], &built.pending);
+        let key =
+            key(&built.expected, &self.scope.script.machine, &[], &built.pending, self.scope.diffs);
         vec![State { path: Vec::new(), key, right: true, built: OnceLock::from(Box::new(built)) }]
     }
 

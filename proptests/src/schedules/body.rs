@@ -88,17 +88,17 @@ pub(super) fn execute<S: Subject>(
         }
         sums.marks.add(&shared.marks);
     });
-    if let Some(finding) = table.with(|shared| shared.finding.take()) {
-        return Some(finding);
-    }
+    let overlap = table.with(|shared| shared.finding.take());
     match judge {
+        Judge::Laws(..) if overlap.is_some() => overlap,
         Judge::Laws(setting, laws) => {
             subject.settle();
             let judged = by_laws(script, setting, laws, &*subject, &table, &mut sums.laws);
             judged.err()
         }
         Judge::Order(reference) => {
-            by_order(script, reference, &*subject, &table, &mut sums.marks).err()
+            // What has two owners has no order: that is the search's to find.
+            by_order(script, reference, &*subject, &table, &mut sums.marks).err().or(overlap)
         }
     }
 }
