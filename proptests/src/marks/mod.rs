@@ -112,6 +112,14 @@ marks! {
     BusyExplained = "a history is explained by lists found busy",
 }
 
+impl Mark {
+    /// Only the engines with threads can reach it.
+    #[must_use]
+    pub const fn needs_threads(self) -> bool {
+        self as u8 >= Self::ListsBusy as u8
+    }
+}
+
 /// How often each situation was reached.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Marks {
