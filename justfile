@@ -32,6 +32,10 @@ doc:
 test:
     cargo test --workspace --locked
 
+# The locks under loom, in a target folder of their own (docs/concurrency.md).
+loom:
+    RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/loom" cargo test --release --locked -p mmspec-impl --test loom
+
 # The fuzz package on the stable toolchain, so that it cannot rot unseen.
 fuzz-check:
     cargo clippy --manifest-path fuzz/Cargo.toml --all-targets --locked -- -D warnings
@@ -47,6 +51,7 @@ fuzz target="differential" time="0": seeds
 # Fuzz every target for a short while.
 fuzz-ci: seeds
     fuzz/run differential {{seconds}}
+    fuzz/run laws {{seconds}}
     fuzz/run script {{seconds}}
     fuzz/run trace {{seconds}}
 
@@ -75,6 +80,6 @@ trace folder="proptests/traces/linux-6.12-shell":
     cargo run --release --locked -- trace {{folder}}/trace.txt.gz
 
 # All that CI runs.
-ci: check test review-check
+ci: check test loom review-check
     just seconds=10 fuzz-ci
     just engines 45

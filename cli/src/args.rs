@@ -15,7 +15,7 @@ const EXIT_CODES: &str = "Exit codes: 0 nothing wrong, 1 a violation was found, 
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
-    /// Run all engines: comparison, laws, exhaustive search, schedules
+    /// Run all engines: comparison, laws, exhaustive search, schedules, histories
     Check(Check),
     /// Run one script through comparison, laws and, if it has one, its schedule
     Replay(Replay),
@@ -34,6 +34,10 @@ pub(crate) struct Check {
     /// Time for all engines together; looking for the canaries comes on top
     #[arg(long, value_name = "N", default_value_t = 60)]
     pub(crate) seconds: u64,
+    /// Instead of a time, so many cases of each engine: scripts, schedules, or transitions of each
+    /// machine of the explorer; two such runs with one seed say the same
+    #[arg(long, value_name = "N", conflicts_with = "seconds")]
+    pub(crate) cases: Option<u64>,
     /// Fixes every case [default: any, and it is printed]
     #[arg(long, value_name = "S")]
     pub(crate) seed: Option<u64>,

@@ -149,6 +149,7 @@ mod tests {
             violations,
             canaries_found,
             canaries: 3,
+            marks: Vec::new(),
             seconds: 0,
         };
         let shown = [engine(0, 3), engine(0, 1), engine(2, 1)].map(|engine| result(&engine));

@@ -105,7 +105,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         &self.storage.pcps[cpu.index() * self.nr_zones + zone]
     }
 
-    pub(crate) fn cpu(&self, cpu: CpuId) -> &CpuSlot {
+    pub(crate) fn cpu(&self, cpu: CpuId) -> &CpuSlot<P> {
         &self.storage.cpus[cpu.index()]
     }
 

@@ -46,7 +46,7 @@ pub struct Storage<P: Platform, B: Backing> {
     /// One record for each CPU and zone: all zones of CPU 0, then of CPU 1, and so on.
     pub pcps: B::Slice<PcpSlot<P>>,
     /// One record for each CPU.
-    pub cpus: B::Slice<CpuSlot>,
+    pub cpus: B::Slice<CpuSlot<P>>,
 }
 
 /// Lengths for [`Storage`].

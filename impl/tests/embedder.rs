@@ -15,7 +15,7 @@ struct Slices {
     links: Vec<Links>,
     blocks: Vec<BlockType>,
     pcps: Vec<PcpSlot<SpinPlatform>>,
-    cpus: Vec<CpuSlot>,
+    cpus: Vec<CpuSlot<SpinPlatform>>,
 }
 
 fn many<T: Default>(len: usize) -> Vec<T> {

@@ -9,4 +9,4 @@ a1 = alloc cpu=0 order=0 gfp=GFP_HIGHUSER_MOVABLE
 isolate cpu=1 pfn=0x6
 free cpu=1 a1
 unisolate cpu=0 pfn=0x6 to=Movable
-schedule 0*36 1*1 0*1 1*4 3*1 1*5 2*1 1*4 2*4 1*4 2*3 0*157
+schedule 0*2 1*3 0*1 2*1 0*1 3*1 1*2 2*2 1*2

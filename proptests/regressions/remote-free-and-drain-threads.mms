@@ -13,4 +13,4 @@ drain by=0 cpu=1
 drain by=1 cpu=0
 a3 = alloc cpu=0 order=1 gfp=GFP_KERNEL
 drain-all by=1
-schedule 0*20 1*3 2*2 1*1 2*5 1*4 2*1 1*1 2*1 1*1 2*1 1*1 2*7 1*9 2*3
+schedule 0*4 1*3 2*2 1*1 2*5 1*4 2*1 1*1 2*1 1*1 2*1 1*1 2*7 1*9 2*3

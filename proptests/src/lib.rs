@@ -9,6 +9,7 @@ pub mod engine;
 pub mod explorer;
 pub mod fuzz;
 pub mod generate;
+pub mod histories;
 pub mod lawful;
 pub mod marks;
 pub mod schedules;

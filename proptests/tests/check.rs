@@ -5,7 +5,8 @@ mod common;
 use common::{Std, owned, reference};
 use mmspec_proptests::canaries::{Fault, Planted};
 use mmspec_proptests::check::{self, Engine, Options};
-use mmspec_proptests::engine::{Budget, Case, Config, Folder};
+use mmspec_proptests::engine::{Budget, Case, Config, EngineReport, Folder};
+use mmspec_proptests::lawful::{self, Depth};
 use mmspec_proptests::script::Script;
 use mmspec_proptests::{canaries, differential};
 use std::path::PathBuf;
@@ -52,6 +53,46 @@ fn a_full_run_is_green_and_reports_what_json_md_says() {
     assert!(json["marks"][0]["name"] == "merged-to-top" && json["marks"][0]["reached"].is_u64());
     let keys: Vec<_> = json.as_object().expect("an object").keys().cloned().collect();
     assert_eq!(keys, ["engines", "laws", "marks", "ok", "seed"]);
+}
+
+#[test]
+fn a_run_by_count_is_the_same_twice() {
+    let run = |seed| {
+        let mut options = Options::new(seed, Duration::ZERO);
+        options.cases = Some(300);
+        options.failures = None;
+        let report = check::check(&options).expect("runs");
+        let mut json: serde_json::Value = serde_json::from_str(&report.to_json()).expect("is JSON");
+        for engine in json["engines"].as_array_mut().expect("a list") {
+            assert!(engine["cases"].as_u64() > Some(0), "{engine}");
+            engine["seconds"] = 0.into();
+        }
+        json.to_string()
+    };
+    assert_eq!(run(11), run(11));
+}
+
+/// What is found and how it is shrunk follows from the seed, in every engine with random cases.
+#[test]
+fn findings_are_the_same_twice() {
+    let texts = |report: EngineReport| -> Vec<String> {
+        report.failures.iter().map(|failure| failure.to_text("")).collect()
+    };
+    let planted =
+        |script: &Script| Planted::new(owned::<Std>(script), script, Fault::MiscountsFree);
+    let config = Config { shrink_runs: 400, ..Config::new(9, Budget::cases(2_000)) };
+    let threads = Config { budget: Budget::cases(20_000), ..config };
+    let runs: [&dyn Fn() -> Vec<String>; 4] = [
+        &|| texts(differential::run(&config, reference, planted)),
+        &|| texts(lawful::run(&config, Depth::default(), planted)),
+        &|| texts((canaries::RACES[0].hunt)(&threads)),
+        &|| texts((canaries::UNORDERED[0].hunt)(&threads)),
+    ];
+    for run in runs {
+        let first = run();
+        assert!(!first.is_empty());
+        assert_eq!(first, run());
+    }
 }
 
 #[test]
@@ -117,8 +158,9 @@ fn every_canary_of_every_engine_is_found() {
     canaries::of_laws(&config, &mut report, reference);
     canaries::of_explorer(&config, &mut report, reference);
     canaries::of_schedules(&config, &mut report);
+    canaries::of_histories(&config, &mut report);
     assert!(report.canaries_missed.is_empty(), "{:?}", report.canaries_missed);
-    assert!(report.canaries_found.len() >= 40, "{}", report.canaries_found.len());
+    assert!(report.canaries_found.len() >= 45, "{}", report.canaries_found.len());
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn the_implementation_keeps_every_law() {
 fn the_reference_keeps_every_law_and_the_generators_reach_everything() {
     let report = lawful::run(&Config::new(4, CASES), Depth::default(), reference);
     clean(&report);
-    let missing: Vec<_> = report.marks.missing().collect();
+    let missing: Vec<_> = report.marks.missing().filter(|mark| !mark.needs_threads()).collect();
     assert!(missing.is_empty(), "never reached: {missing:?}");
     // Of the smallest contract: `conformance` asks these.
     let other = ["frames-conserved", "same-again", "order-refused", "served-if-possible"];
@@ -41,7 +41,7 @@ fn the_reference_keeps_every_law_and_the_generators_reach_everything() {
 fn each_fault_breaks_a_law_and_shrinks() {
     for fault in Fault::ALL.iter().filter(|fault| fault.breaks_a_law()) {
         let planted = |script: &Script| Planted::new(owned::<Std>(script), script, *fault);
-        let mut config = Config::new(2, Budget::cases(4_000));
+        let mut config = Config::new(1, Budget::cases(4_000));
         config.shrink_runs = 2_000;
         let report = lawful::run(&config, Depth::default(), planted);
         let failure = report.failures.first().unwrap_or_else(|| panic!("{fault:?} lives"));

@@ -5,7 +5,8 @@ mod common;
 use common::{clean, owned};
 use mmspec_proptests::engine::{Budget, Config};
 use mmspec_proptests::generate::Rng;
-use mmspec_proptests::schedules::{self, Coarse, Fine, Schedule, Strategy, explore};
+use mmspec_proptests::marks::Mark;
+use mmspec_proptests::schedules::{self, Coarse, Fine, Oracle, Schedule, Strategy, explore};
 use mmspec_proptests::script::Script;
 
 #[test]
@@ -18,6 +19,22 @@ fn random_and_pct_schedules_find_nothing_on_the_implementation() {
     for law in ["one-place", "conservation", "nr-free-pages", "returns-to-start"] {
         assert!(report.laws.get(law).is_some_and(|times| *times > 10_000), "{law}");
     }
+    for mark in [
+        Mark::ListsBusy,
+        Mark::WeakFailed,
+        Mark::DrainMetCall,
+        Mark::SwitchMetFree,
+        Mark::SwitchMetAlloc,
+        Mark::DeathMetCall,
+        Mark::ReturnMetCall,
+        Mark::IsolationMetFree,
+        Mark::IsolationMetAlloc,
+        Mark::WorkerMetDrain,
+        Mark::DecayMetCall,
+        Mark::SysctlMetCall,
+    ] {
+        assert!(report.marks.count(mark) > 0, "{} was never reached", mark.name());
+    }
 }
 
 #[test]
@@ -26,7 +43,7 @@ fn every_schedule_of_a_small_script_is_run() {
                 set min_free_kbytes=0\na1 = alloc cpu=0 order=0 gfp=GFP_KERNEL\n\
                 drain by=1 cpu=0\n";
     let script = Script::parse("small", text).expect("parses");
-    let explored = explore(&script, owned::<Coarse>, Strategy::DepthFirst, 200_000);
+    let explored = explore(&script, owned::<Coarse>, Strategy::DepthFirst, 200_000, Oracle::Laws);
     assert!(explored.complete, "{} schedules were not all", explored.schedules);
     assert!(explored.schedules > 10, "{}", explored.schedules);
     assert_eq!(explored.found, None);
@@ -38,7 +55,7 @@ fn a_schedule_is_replayed_to_the_step() {
     // a seed gives is always the same.
     for case in 0..20 {
         let script = schedules::script(&mut Rng::for_case(9, case), case);
-        let run = || explore(&script, owned::<Fine>, Strategy::Random(case), 5).laws;
+        let run = || explore(&script, owned::<Fine>, Strategy::Random(case), 5, Oracle::Laws).laws;
         assert_eq!(run(), run(), "case {case}");
     }
     let script = schedules::script(&mut Rng::for_case(9, 1), 1);

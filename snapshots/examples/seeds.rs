@@ -1,5 +1,5 @@
 //! Writes the seed corpora of the fuzz targets: `cargo run --example seeds -- FOLDER` fills
-//! `FOLDER/differential`, `FOLDER/script` and `FOLDER/trace`.
+//! `FOLDER/differential`, `FOLDER/laws`, `FOLDER/script` and `FOLDER/trace`.
 //!
 //! Seeds come from the scenarios of this package, cut to what a fuzzer can mutate well, from the
 //! scripts of any folders named after FOLDER (regressions), and from the generator.
@@ -46,6 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         script.ops.truncate(OPS);
         if script.machine.as_ref().end().0 <= FRAMES {
             write(folder, "differential", name, &script.encode())?;
+            write(folder, "laws", name, &script.encode())?;
         }
         write(folder, "script", name, script.to_text().as_bytes())?;
     }

@@ -24,6 +24,7 @@ pub(crate) fn run(args: &args::Check, out: &mut Out) -> anyhow::Result<Verdict> 
         progress.say(format!("{} {percent} %: {done} done, {operations} operations", now.engine));
     };
     let mut options = Options::new(seed, Duration::from_secs(args.seconds));
+    options.cases = args.cases;
     options.engines = engines;
     options.cancel = Some(&cancel);
     options.progress = Some(&say);
@@ -36,8 +37,11 @@ pub(crate) fn run(args: &args::Check, out: &mut Out) -> anyhow::Result<Verdict> 
             out.print(show::failure(failure))?;
         }
         out.print(show::check(&report))?;
-        let mut again =
-            format!("rerun with: mmspec check --seed {seed} --seconds {}", args.seconds);
+        let budget = match args.cases {
+            Some(cases) => format!("--cases {cases}"),
+            None => format!("--seconds {}", args.seconds),
+        };
+        let mut again = format!("rerun with: mmspec check --seed {seed} {budget}");
         args.engine.iter().for_each(|name| again += &format!(" --engine {name}"));
         out.line(again)?;
         out.line(format_args!("seed {seed}: {}", if report.ok { "ok" } else { "FAILED" }))?;

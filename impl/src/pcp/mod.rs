@@ -3,10 +3,9 @@
 use crate::{
     geometry::Geometry,
     list::List,
-    platform::{PcpLock, Platform},
+    platform::{PcpLock, Platform, Word},
     vmstat::StatDiff,
 };
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use mmspec_model::vocab::{NR_PCP_LISTS_MAX, PcpFlags};
 
 mod drain;
@@ -97,61 +96,59 @@ impl<P: Platform> Default for PcpSlot<P> {
 }
 
 /// What concerns one CPU whatever the zone, as the embedder's storage holds it.
-#[derive(Debug)]
 #[repr(align(128))]
-pub struct CpuSlot {
+pub struct CpuSlot<P: Platform> {
     /// Attempts to lock the own lists that are to fail.
-    failures: AtomicU32,
-    online: AtomicBool,
+    failures: P::Word,
+    /// 1 while the CPU is online.
+    online: P::Word,
 }
 
-impl CpuSlot {
+impl<P: Platform> CpuSlot<P> {
     /// A CPU that is offline.
     #[must_use]
     pub fn new() -> Self {
-        Self { failures: AtomicU32::new(0), online: AtomicBool::new(false) }
+        Self { failures: P::Word::new(0), online: P::Word::new(0) }
     }
 
     pub(crate) fn is_online(&self) -> bool {
-        self.online.load(Relaxed)
+        self.online.load() != 0
     }
 
     pub(crate) fn set_online(&self, online: bool) {
-        self.online.store(online, Relaxed);
+        self.online.store(u64::from(online));
     }
 
     pub(crate) fn reset(&self) {
-        self.failures.store(0, Relaxed);
+        self.failures.store(0);
         self.set_online(true);
     }
 
     /// Let the next `times` attempts fail on top of those pending.
     pub(crate) fn add_failures(&self, times: u32) {
-        let add = |pending: u32| Some(pending.saturating_add(times));
-        let _ = self.failures.fetch_update(Relaxed, Relaxed, add);
+        let most = u64::from(u32::MAX);
+        self.failures.update(|pending| Some((pending + u64::from(times)).min(most)));
     }
 
     /// Whether this attempt is to fail.
     #[inline]
     pub(crate) fn fails(&self) -> bool {
-        self.failures.load(Relaxed) != 0 && self.use_up_failure()
+        self.failures.load() != 0 && self.use_up_failure()
     }
 
     #[cold]
     fn use_up_failure(&self) -> bool {
-        self.failures.fetch_update(Relaxed, Relaxed, |pending| pending.checked_sub(1)).is_ok()
+        self.failures.update(|pending| pending.checked_sub(1))
     }
 
     #[cfg(feature = "std")]
     pub(crate) fn copy(&self) -> Self {
-        Self {
-            failures: AtomicU32::new(self.failures.load(Relaxed)),
-            online: AtomicBool::new(self.is_online()),
-        }
+        let copy = |word: &P::Word| P::Word::new(word.load());
+        Self { failures: copy(&self.failures), online: copy(&self.online) }
     }
 }
 
-impl Default for CpuSlot {
+impl<P: Platform> Default for CpuSlot<P> {
     fn default() -> Self {
         Self::new()
     }

@@ -12,20 +12,22 @@
 //! threads and CPUs are paired, the lock stays a lock.
 #![allow(unsafe_code)] // A lock owns its value through an UnsafeCell; see the SAFETY arguments.
 
-use super::{PcpLock, Relax, membarrier, std_platform::YieldAfterSpins};
+use super::{
+    PcpLock, Relax, membarrier,
+    std_platform::YieldAfterSpins,
+    sync::{
+        Acquire, AtomicPtr, AtomicUsize, Mutex, Relaxed, Release, SeqCst, UnsafeCell,
+        compiler_fence, thread_local,
+    },
+};
 use core::{
-    cell::{Cell, UnsafeCell},
+    cell::Cell,
     fmt,
     marker::PhantomData,
     ops::{Deref, DerefMut},
     ptr,
-    sync::atomic::{
-        AtomicPtr, AtomicUsize,
-        Ordering::{Acquire, Relaxed, Release, SeqCst},
-        compiler_fence,
-    },
 };
-use std::{boxed::Box, sync::Mutex, vec::Vec};
+use std::{boxed::Box, vec::Vec};
 
 /// What a thread tells of itself: the lock that it is inside as the owner, by address, or 0. Records
 /// are never freed; one of an ended thread goes to a new one, with all that is biased to it.
@@ -48,7 +50,7 @@ impl Drop for Holder {
     }
 }
 
-std::thread_local! {
+thread_local! {
     static RECORD: Cell<*mut Record> = const { Cell::new(ptr::null_mut()) };
     static HOLDER: Cell<Option<Holder>> = const { Cell::new(None) };
 }
@@ -327,7 +329,7 @@ impl<T: Send + 'static> PcpLock<T> for BiasedLock<T> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use std::{sync::Barrier, thread};

@@ -10,13 +10,16 @@ mod biased;
 #[cfg(feature = "std")]
 mod membarrier;
 mod spin;
+mod spin_platform;
 #[cfg(feature = "std")]
 mod std_platform;
+mod sync;
 
 #[cfg(feature = "std")]
 pub use biased::{BiasedGuard, BiasedLock};
 
-pub use spin::{Relax, SpinGuard, SpinLock, SpinLoop, SpinPlatform};
+pub use spin::{Relax, SpinGuard, SpinLock, SpinLoop};
+pub use spin_platform::SpinPlatform;
 #[cfg(feature = "std")]
 pub use std_platform::{StdPlatform, YieldAfterSpins};
 
@@ -49,6 +52,29 @@ pub trait Word: Send + Sync + 'static {
     fn fetch_or(&self, mask: u64) -> u64;
     /// Clear the bits that are not in `mask`; the value before.
     fn fetch_and(&self, mask: u64) -> u64;
+    /// Write `new` if the word holds `current`; the value before. It may fail for no reason, and
+    /// then returns what the word holds: callers go round again.
+    ///
+    /// # Errors
+    /// The value found.
+    fn compare_exchange_weak(&self, current: u64, new: u64) -> Result<u64, u64>;
+
+    /// Change the value by `change` in one step, or leave it where that gives `None`; whether it
+    /// was changed.
+    #[inline]
+    fn update(&self, mut change: impl FnMut(u64) -> Option<u64>) -> bool
+    where
+        Self: Sized,
+    {
+        let mut seen = self.load();
+        while let Some(new) = change(seen) {
+            match self.compare_exchange_weak(seen, new) {
+                Ok(_) => return true,
+                Err(found) => seen = found,
+            }
+        }
+        false
+    }
 }
 
 /// A lock that owns what it guards.

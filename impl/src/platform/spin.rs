@@ -1,13 +1,14 @@
 //! A test-and-test-and-set spin lock: the lock of [`SpinPlatform`] and of the std platform.
 #![allow(unsafe_code)] // A lock owns its value through an UnsafeCell; see the SAFETY arguments.
 
-use super::{Lock, PcpLock, Platform, Word};
+use super::{
+    Lock, PcpLock,
+    sync::{Acquire, AtomicBool, Relaxed, Release, UnsafeCell},
+};
 use core::{
-    cell::UnsafeCell,
     fmt,
     marker::PhantomData,
     ops::{Deref, DerefMut},
-    sync::atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 /// What to do while a lock is busy.
@@ -53,7 +54,7 @@ impl<T, R> SpinLock<T, R> {
     /// Take the lock if it is free.
     #[inline]
     pub fn try_lock(&self) -> Option<SpinGuard<'_, T, R>> {
-        match self.busy.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed) {
+        match self.busy.compare_exchange(false, true, Acquire, Relaxed) {
             Ok(_) => Some(SpinGuard { lock: self, lends: PhantomData }),
             Err(_) => None,
         }
@@ -75,7 +76,7 @@ impl<T, R: Relax> SpinLock<T, R> {
     #[cold]
     fn wait(&self) {
         let mut turn = 0;
-        while self.busy.load(Ordering::Relaxed) {
+        while self.busy.load(Relaxed) {
             R::relax(turn);
             turn = turn.saturating_add(1);
         }
@@ -114,7 +115,7 @@ impl<T, R> DerefMut for SpinGuard<'_, T, R> {
 impl<T, R> Drop for SpinGuard<'_, T, R> {
     #[inline]
     fn drop(&mut self) {
-        self.lock.busy.store(false, Ordering::Release);
+        self.lock.busy.store(false, Release);
     }
 }
 
@@ -160,42 +161,4 @@ impl<T: Send + 'static, R: Relax> PcpLock<T> for SpinLock<T, R> {
     fn lock_remote(&self) -> Self::Guard<'_> {
         self.lock()
     }
-}
-
-impl Word for AtomicU64 {
-    fn new(value: u64) -> Self {
-        Self::new(value)
-    }
-
-    #[inline]
-    fn load(&self) -> u64 {
-        self.load(Ordering::Relaxed)
-    }
-
-    #[inline]
-    fn store(&self, value: u64) {
-        self.store(value, Ordering::Relaxed);
-    }
-
-    fn fetch_add(&self, value: u64) -> u64 {
-        self.fetch_add(value, Ordering::Relaxed)
-    }
-
-    fn fetch_or(&self, mask: u64) -> u64 {
-        self.fetch_or(mask, Ordering::Relaxed)
-    }
-
-    fn fetch_and(&self, mask: u64) -> u64 {
-        self.fetch_and(mask, Ordering::Relaxed)
-    }
-}
-
-/// A platform that only spins: for bare metal with interrupts off around every call.
-#[derive(Clone, Copy, Debug)]
-pub struct SpinPlatform;
-
-impl Platform for SpinPlatform {
-    type Word = AtomicU64;
-    type ZoneLock<T: Send + 'static> = SpinLock<T>;
-    type PcpLock<T: Send + 'static> = SpinLock<T>;
 }

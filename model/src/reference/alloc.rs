@@ -13,21 +13,28 @@ use crate::vocab::{
 use alloc::vec::Vec;
 
 /// What one attempt carries from zone to zone.
-#[derive(Clone, Copy)]
-struct Attempt {
-    order: Order,
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Attempt {
+    pub(super) order: Order,
     migratetype: MigrateType,
     /// The request's gfp asks for movable memory.
     movable: bool,
     gfp: Gfp,
     highest: ZoneKind,
     mark: Mark,
-    flags: AllocFlags,
+    pub(super) flags: AllocFlags,
+}
+
+impl Attempt {
+    /// A success makes the kernel consider a reserve (§1.13, D12).
+    pub(super) fn reserves(&self) -> bool {
+        self.flags.contains(AllocFlags::HIGHATOMIC) && self.order > Order::ZERO
+    }
 }
 
 impl Reference {
     /// D7, D8: the attempt that a request makes, and its zonelist.
-    fn plan(&self, request: Request) -> Result<(Attempt, Vec<usize>), Refusal> {
+    pub(super) fn plan(&self, request: Request) -> Result<(Attempt, Vec<usize>), Refusal> {
         let order = request.order;
         if order > self.machine.max_order {
             return Err(Refusal::OrderTooLarge(order));
@@ -67,9 +74,7 @@ impl Reference {
                     continue;
                 }
                 if let Some(pfn) = self.rmqueue_from(cpu, z, &attempt) {
-                    self.hand_out(z, pfn, attempt.order, attempt.movable);
-                    let flags = attempt.flags;
-                    if flags.contains(AllocFlags::HIGHATOMIC) && attempt.order > Order::ZERO {
+                    if attempt.reserves() {
                         self.reserve_highatomic(cpu, z, pfn, attempt.order);
                     }
                     return Some(pfn);
@@ -83,7 +88,7 @@ impl Reference {
     }
 
     /// Steps 5 and 6 of §4.3.
-    fn zone_allows(&mut self, z: usize, attempt: &Attempt) -> bool {
+    pub(super) fn zone_allows(&mut self, z: usize, attempt: &Attempt) -> bool {
         let &Attempt { order, gfp, highest, mark, flags, .. } = attempt;
         if self.rules.below_high && !self.zones[z].flags.contains(ZoneFlags::BELOW_HIGH) {
             if self.check_fast(z, order, (Mark::High, 0), highest, flags, gfp) {
@@ -97,24 +102,43 @@ impl Reference {
 
     /// rmqueue: the per-CPU list, else the buddy; then the wake-up of a boosted zone (§3.6).
     fn rmqueue_from(&mut self, cpu: CpuId, z: usize, attempt: &Attempt) -> Option<Pfn> {
-        let &Attempt { order, migratetype, flags, .. } = attempt;
         let mut pfn = None;
-        if is_pcp_order(order, self.machine.thp_order) && self.trylock(cpu) {
-            self.zones[z].pcps[cpu.index()].sizes.note_alloc(self.rules.pcp_tuning);
-            pfn = self.pop_cached(cpu, z, order, migratetype, flags);
+        if is_pcp_order(attempt.order, self.machine.thp_order) && self.trylock(cpu) {
+            pfn = self.take_cached(cpu, z, attempt);
         }
         if pfn.is_none() {
-            pfn = self.rmqueue_buddy(cpu, z, order, migratetype, flags);
+            pfn = self.take_listed(cpu, z, attempt);
         }
-        if pfn.is_some() {
-            self.count_alloc(z, order.pages(), 1);
-        }
+        self.wake_kswapd(z, attempt);
+        pfn
+    }
+
+    /// With the lists locked: a block from them for the caller.
+    pub(super) fn take_cached(&mut self, cpu: CpuId, z: usize, attempt: &Attempt) -> Option<Pfn> {
+        let &Attempt { order, migratetype, flags, movable, .. } = attempt;
+        self.zones[z].pcps[cpu.index()].sizes.note_alloc(self.rules.pcp_tuning);
+        let pfn = self.pop_cached(cpu, z, order, migratetype, flags)?;
+        self.count_alloc(z, order.pages(), 1);
+        self.hand_out(z, pfn, order, movable);
+        Some(pfn)
+    }
+
+    /// A block from the free lists for the caller.
+    pub(super) fn take_listed(&mut self, cpu: CpuId, z: usize, attempt: &Attempt) -> Option<Pfn> {
+        let &Attempt { order, migratetype, flags, movable, .. } = attempt;
+        let pfn = self.rmqueue_buddy(cpu, z, order, migratetype, flags)?;
+        self.count_alloc(z, order.pages(), 1);
+        self.hand_out(z, pfn, order, movable);
+        Some(pfn)
+    }
+
+    pub(super) fn wake_kswapd(&mut self, z: usize, attempt: &Attempt) {
         let zone = &mut self.zones[z];
-        if flags.contains(AllocFlags::KSWAPD) && zone.flags.contains(ZoneFlags::BOOSTED_WATERMARK) {
+        let wakes = attempt.flags.contains(AllocFlags::KSWAPD);
+        if wakes && zone.flags.contains(ZoneFlags::BOOSTED_WATERMARK) {
             zone.flags.remove(ZoneFlags::BOOSTED_WATERMARK);
             zone.kswapd_wakeups += 1;
         }
-        pfn
     }
 
     /// The head of a per-CPU list, refilled if empty (§2.4).

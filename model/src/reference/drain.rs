@@ -32,17 +32,21 @@ impl Reference {
 
     /// drain_pages_zone (§2.7).
     pub(super) fn drain_zone_of(&mut self, by: CpuId, cpu: CpuId, z: usize) {
-        loop {
-            let sizes = self.zones[z].pcps[cpu.index()].sizes;
-            if sizes.count == 0 {
-                return;
-            }
-            let most = match self.rules.drain_loop {
-                DrainLoop::OneShot => sizes.count,
-                DrainLoop::Bounded => sizes.count.min(sizes.drain_bound()),
-            };
-            self.free_bulk(by, cpu, z, most, 0);
+        while self.drain_once(by, cpu, z) {}
+    }
+
+    /// One hold of the lists' lock; whether there is another.
+    pub(super) fn drain_once(&mut self, by: CpuId, cpu: CpuId, z: usize) -> bool {
+        let sizes = self.zones[z].pcps[cpu.index()].sizes;
+        if sizes.count == 0 {
+            return false;
         }
+        let most = match self.rules.drain_loop {
+            DrainLoop::OneShot => sizes.count,
+            DrainLoop::Bounded => sizes.count.min(sizes.drain_bound()),
+        };
+        self.free_bulk(by, cpu, z, most, 0);
+        most < sizes.count
     }
 
     /// New pcp limits for every zone whose pcp is not disabled (§2.3).
@@ -60,6 +64,13 @@ impl Reference {
     }
 
     pub(super) fn update_pcp_limits_of(&mut self, z: usize) {
+        for cpu in (0..self.machine.cpus).map(CpuId) {
+            self.open_lists(z, cpu);
+        }
+    }
+
+    /// The limits that follow from the zone and the tunables, for one CPU's lists (§2.3).
+    pub(super) fn open_lists(&mut self, z: usize, cpu: CpuId) {
         let cpus = self.online_cpus();
         let fraction = u64::from(self.tunables.percpu_pagelist_high_fraction);
         let auto = self.rules.pcp_tuning == PcpTuning::Auto;
@@ -73,14 +84,23 @@ impl Reference {
             (0, false) => (by_low, by_low),
             (f, _) => (by_fraction(f), by_fraction(f)),
         };
-        for pcp in &mut zone.pcps {
-            let sizes = &mut pcp.sizes;
-            sizes.high_min = low;
-            sizes.high_max = top;
-            sizes.batch = batch;
-            if !auto {
-                sizes.high = low;
-            }
+        let sizes = &mut zone.pcps[cpu.index()].sizes;
+        sizes.high_min = low;
+        sizes.high_max = top;
+        sizes.batch = batch;
+        if !auto {
+            sizes.high = low;
+        }
+    }
+
+    /// The limits of disabled lists: everything goes straight through (§2.3).
+    pub(super) fn close_lists(&mut self, z: usize, cpu: CpuId) {
+        let sizes = &mut self.zones[z].pcps[cpu.index()].sizes;
+        sizes.high_min = 0;
+        sizes.high_max = 0;
+        sizes.batch = 1;
+        if self.rules.pcp_tuning != PcpTuning::Auto {
+            sizes.high = 0;
         }
     }
 
@@ -89,6 +109,26 @@ impl Reference {
         for zone in &mut self.zones {
             zone.stat_threshold = super::arith::stat_threshold(zone.managed, cpus);
         }
+    }
+
+    /// The part of the worker that holds the lists' lock (§2.8); whether work is left.
+    pub(super) fn age_lists(&mut self, cpu: CpuId, z: usize, folded: bool) -> bool {
+        let mut work = false;
+        if folded {
+            self.zones[z].pcps[cpu.index()].expire = 3;
+        }
+        if self.rules.pcp_tuning == PcpTuning::Auto {
+            let (excess, above) = self.zones[z].pcps[cpu.index()].sizes.decay();
+            if excess > 0 {
+                self.free_bulk(cpu, cpu, z, excess, 0);
+            }
+            work = excess > 0 || above;
+        }
+        let pcp = &mut self.zones[z].pcps[cpu.index()];
+        if pcp.expire != 0 && pcp.sizes.count != 0 {
+            pcp.expire = 0;
+        }
+        work
     }
 
     /// Which CPU is the one and only that a local trylock may fail for: consume one failure.
@@ -133,19 +173,13 @@ impl CpuCaches for Reference {
     }
 
     fn pcp_disable(&mut self, by: CpuId, zone: ZoneIdx) {
-        let z = &mut self.zones[zone.index()];
-        if z.pcp_disabled {
+        let z = zone.index();
+        if self.zones[z].pcp_disabled {
             return;
         }
-        z.pcp_disabled = true;
-        let auto = self.rules.pcp_tuning == PcpTuning::Auto;
-        for pcp in &mut z.pcps {
-            pcp.sizes.high_min = 0;
-            pcp.sizes.high_max = 0;
-            pcp.sizes.batch = 1;
-            if !auto {
-                pcp.sizes.high = 0;
-            }
+        self.zones[z].pcp_disabled = true;
+        for cpu in (0..self.machine.cpus).map(CpuId) {
+            self.close_lists(z, cpu);
         }
         self.drain_all(by, Some(zone));
     }
@@ -190,21 +224,7 @@ impl StatWorker for Reference {
         let mut work = false;
         for z in 0..self.zones.len() {
             let folded = self.fold(cpu, z);
-            work |= folded;
-            if folded {
-                self.zones[z].pcps[cpu.index()].expire = 3;
-            }
-            if self.rules.pcp_tuning == PcpTuning::Auto {
-                let (excess, above) = self.zones[z].pcps[cpu.index()].sizes.decay();
-                if excess > 0 {
-                    self.free_bulk(cpu, cpu, z, excess, 0);
-                }
-                work |= excess > 0 || above;
-            }
-            let pcp = &mut self.zones[z].pcps[cpu.index()];
-            if pcp.expire != 0 && pcp.sizes.count != 0 {
-                pcp.expire = 0;
-            }
+            work |= folded | self.age_lists(cpu, z, folded);
         }
         work
     }

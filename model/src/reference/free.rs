@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 
 impl Reference {
     /// The prepare checks: the block must be handed out, with this order.
-    fn prepare_free(&mut self, pfn: Pfn, order: Order) -> usize {
+    pub(super) fn prepare_free(&mut self, pfn: Pfn, order: Order) -> usize {
         let z = self.zone_at(pfn).unwrap_or_else(|| panic!("free of {pfn}: in no zone"));
         let frame = self.zones[z].frame(pfn);
         assert!(
@@ -42,7 +42,14 @@ impl Reference {
 
     /// A pcp-sized block that goes straight to the buddy: its pageblock is isolated, or the lists
     /// were busy.
-    fn free_past_pcp(&mut self, cpu: CpuId, z: usize, pfn: Pfn, order: Order, own: MigrateType) {
+    pub(super) fn free_past_pcp(
+        &mut self,
+        cpu: CpuId,
+        z: usize,
+        pfn: Pfn,
+        order: Order,
+        own: MigrateType,
+    ) {
         let isolated = own == MigrateType::Isolate;
         let listed =
             if self.rules.direct_free_true_type || isolated { own } else { Self::pcp_type(own) };
@@ -54,7 +61,14 @@ impl Reference {
 
     /// free_one_page: under the zone lock (§1.16). Up to 6.9 the type is re-read only while the zone
     /// holds isolated pageblocks.
-    fn free_direct(&mut self, cpu: CpuId, z: usize, pfn: Pfn, order: Order, listed: MigrateType) {
+    pub(super) fn free_direct(
+        &mut self,
+        cpu: CpuId,
+        z: usize,
+        pfn: Pfn,
+        order: Order,
+        listed: MigrateType,
+    ) {
         if self.rules.split_large_frees {
             self.free_split(cpu, z, pfn, order, Placement::ByRule);
             return;
@@ -66,6 +80,21 @@ impl Reference {
 
     /// free_unref_page_commit (§2.5).
     fn commit_to_pcp(&mut self, cpu: CpuId, z: usize, pfn: Pfn, order: Order, own: MigrateType) {
+        if self.put_cached(cpu, z, pfn, order, own) {
+            self.note_above_high(z);
+        }
+    }
+
+    /// With the lists locked: put a block on them and give back what is too much; whether anything
+    /// was given back.
+    pub(super) fn put_cached(
+        &mut self,
+        cpu: CpuId,
+        z: usize,
+        pfn: Pfn,
+        order: Order,
+        own: MigrateType,
+    ) -> bool {
         self.count_free(order);
         let list = pcp_list(order, Self::pcp_type(own), self.rules.thp_lists);
         let (tuning, half_min) = (self.tuning(), self.rules.free_high_half_min);
@@ -76,9 +105,14 @@ impl Reference {
         pcp.lists[list].push_front(CachedBlock { pfn, order, migratetype: own });
         let AfterFree::Drain(pages) = pcp.sizes.commit_free(order, zone_flags, tuning, half_min)
         else {
-            return;
+            return false;
         };
         self.free_bulk(cpu, cpu, z, pages, list);
+        true
+    }
+
+    /// After pages were given back the zone may be above its high mark again.
+    pub(super) fn note_above_high(&mut self, z: usize) {
         if self.zones[z].flags.contains(ZoneFlags::BELOW_HIGH)
             && self.check(
                 z,

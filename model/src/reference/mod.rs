@@ -16,6 +16,7 @@
 //! | `watermark`, `vmstat` | decisions and counters (§3) |
 //! | `alloc`, `free` | the paths (§2.4, §2.5, §4.2, §4.3, §4.6) |
 //! | `observe` | what can be seen |
+//! | [`steps`] | the same operations cut at their locks |
 
 mod alloc;
 pub mod arith;
@@ -29,6 +30,7 @@ mod isolate;
 mod list;
 mod observe;
 pub mod pcp;
+pub mod steps;
 mod vmstat;
 mod watermark;
 

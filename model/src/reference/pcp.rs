@@ -8,7 +8,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 /// The numbers that steer one CPU's lists in one zone. Pages are base pages.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct PcpSizes {
     /// Pages on the lists.
     pub count: u64,
@@ -206,7 +206,7 @@ impl PcpSizes {
 }
 
 /// A block on a per-CPU list.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct CachedBlock {
     pub(super) pfn: Pfn,
     pub(super) order: Order,

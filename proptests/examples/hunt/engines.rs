@@ -26,12 +26,20 @@ pub(crate) enum Engine {
     Schedules,
     /// Threads; every access to a shared word is one too.
     FineSchedules,
+    /// Small histories of threads, judged by order.
+    Histories,
 }
 
 impl Engine {
     /// In the order in which they run if none is named.
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Differential, Self::Laws, Self::Explorer, Self::Schedules, Self::FineSchedules];
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Differential,
+        Self::Laws,
+        Self::Explorer,
+        Self::Schedules,
+        Self::FineSchedules,
+        Self::Histories,
+    ];
 
     /// The name on the command line and in the lines printed.
     pub(crate) const fn name(self) -> &'static str {
@@ -41,6 +49,7 @@ impl Engine {
             Self::Explorer => "explorer",
             Self::Schedules => "schedules",
             Self::FineSchedules => "schedules-fine",
+            Self::Histories => "histories",
         }
     }
 
@@ -52,7 +61,7 @@ impl Engine {
     /// What its work is counted in.
     pub(crate) const fn unit(self) -> &'static str {
         match self {
-            Self::Schedules | Self::FineSchedules => "schedules",
+            Self::Schedules | Self::FineSchedules | Self::Histories => "schedules",
             _ => "operations",
         }
     }
@@ -105,6 +114,7 @@ fn run(engine: Engine, config: &Config<'_>) -> EngineReport {
         }
         Engine::Schedules => schedules::run(config, owned::<Coarse>),
         Engine::FineSchedules => schedules::run(config, owned::<Fine>),
+        Engine::Histories => schedules::run_histories(config, owned::<Coarse>),
     }
 }
 
@@ -131,7 +141,9 @@ pub(crate) fn hunt(engine: Engine, seed: u64, time: Duration, save: Option<&Path
         match engine {
             // Schedules count as cases there, and the explorer's bound is time.
             Engine::Explorer => config.budget = Budget::time(time),
-            Engine::Schedules | Engine::FineSchedules => config.budget = Budget::cases(done + 1),
+            Engine::Schedules | Engine::FineSchedules | Engine::Histories => {
+                config.budget = Budget::cases(done + 1);
+            }
             Engine::Differential | Engine::Laws => {}
         }
         run(engine, &config)

@@ -6,7 +6,7 @@
 use crate::engines::{Standard, owned, reference};
 use mmspec_proptests::differential;
 use mmspec_proptests::engine::EngineReport;
-use mmspec_proptests::schedules::{self, Coarse, Fine, Strategy};
+use mmspec_proptests::schedules::{self, Coarse, Fine, Oracle, Strategy};
 use mmspec_proptests::script::Script;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
@@ -122,9 +122,12 @@ fn shows(script: &Script) -> bool {
     }
     let script = schedules::concurrent_script(script.clone());
     [Strategy::Random(1), Strategy::Pct(2, 3)].into_iter().any(|strategy| {
-        let coarse = schedules::explore(&script, owned::<Coarse>, strategy.clone(), 100);
+        let coarse =
+            schedules::explore(&script, owned::<Coarse>, strategy.clone(), 100, Oracle::Laws);
         coarse.found.is_some()
-            || schedules::explore(&script, owned::<Fine>, strategy, 200).found.is_some()
+            || schedules::explore(&script, owned::<Fine>, strategy, 200, Oracle::Laws)
+                .found
+                .is_some()
     })
 }
 

@@ -4,10 +4,12 @@
 mod fault;
 mod planted;
 mod races;
+mod unordered;
 
 pub use fault::Fault;
 pub use planted::Planted;
-pub use races::{RACES, Race, RacyDeadlock, RacyLoss, RacyTwice};
+pub use races::{RACES, Race, RacyDeadlock, RacyLoss, RacyTwice, WeakOnce};
+pub use unordered::{DrainSkips, GivesUp, LostFree, TwiceOut, UNORDERED};
 
 use crate::differential;
 use crate::drive::catch;
@@ -95,7 +97,16 @@ where
 
 /// Run the racy allocators under schedules.
 pub fn of_schedules(config: &Config<'_>, report: &mut EngineReport) {
-    for race in RACES {
+    of_races(&RACES, config, report);
+}
+
+/// Run those whose histories have no order.
+pub fn of_histories(config: &Config<'_>, report: &mut EngineReport) {
+    of_races(&UNORDERED, config, report);
+}
+
+fn of_races(races: &[Race], config: &Config<'_>, report: &mut EngineReport) {
+    for race in races {
         let run = (race.hunt)(&hunt(config, 200 * 96));
         if !fate(report, race.name, Ok(run)) {
             return;

@@ -4,7 +4,8 @@ use crate::drive::{Answer, Call, Caller};
 use crate::engine::{Config, EngineReport};
 use crate::schedules::{self, Coarse, Subject};
 use crate::script::Script;
-use mmspec_impl::{Owned, OwnedAllocator, PageAllocator};
+use mmspec_impl::platform::Word;
+use mmspec_impl::{Owned, OwnedAllocator, PageAllocator, Platform};
 use mmspec_model::contract::Outcome;
 use mmspec_model::vocab::{CpuId, Order, Pfn};
 use shuttle::sync::{Mutex, PoisonError};
@@ -18,10 +19,12 @@ pub struct Race {
     pub hunt: fn(&Config<'_>) -> EngineReport,
 }
 
-/// All of them, but the deadlock: shuttle speaks on stderr at each one, so that one is for tests.
-pub const RACES: [Race; 2] = [
+/// Those that break a law; but not the deadlock: shuttle speaks on stderr at each one, so that one
+/// is for tests.
+pub const RACES: [Race; 3] = [
     Race { name: "race-check-then-act", hunt: hunt::<RacyTwice> },
     Race { name: "race-lost-store", hunt: hunt::<RacyLoss> },
+    Race { name: "weak-swap-tried-once", hunt: hunt::<WeakOnce> },
 ];
 
 fn hunt<S: Subject + Made>(config: &Config<'_>) -> EngineReport {
@@ -29,13 +32,13 @@ fn hunt<S: Subject + Made>(config: &Config<'_>) -> EngineReport {
 }
 
 /// Subjects that can be made for a script.
-trait Made {
+pub(super) trait Made {
     fn made(script: &Script) -> Self;
 }
 
-type Inner = OwnedAllocator<Coarse>;
+pub(super) type Inner = OwnedAllocator<Coarse>;
 
-fn inner(script: &Script) -> Inner {
+pub(super) fn inner(script: &Script) -> Inner {
     let made = OwnedAllocator::new(script.machine.as_ref(), script.rules, script.tunables);
     // Generated scripts are valid.
     made.unwrap_or_else(|error| panic!("{error}"))
@@ -83,6 +86,37 @@ pub struct RacyLoss(Aside);
 pub struct RacyDeadlock {
     inner: Inner,
     locks: [Mutex<()>; 2],
+}
+
+/// A free gets through by a weak compare-and-swap, tried once: it is lost when that fails for no
+/// reason.
+pub struct WeakOnce {
+    inner: Inner,
+    frees: <Coarse as Platform>::Word,
+}
+
+impl Made for WeakOnce {
+    fn made(script: &Script) -> Self {
+        Self { inner: inner(script), frees: Word::new(0) }
+    }
+}
+
+impl Subject for WeakOnce {
+    type Platform = Coarse;
+
+    fn call(&self, call: &Call, caller: &dyn Caller) -> Answer {
+        if let Call::Free(..) = call {
+            let frees = self.frees.load();
+            if self.frees.compare_exchange_weak(frees, frees + 1).is_err() {
+                return Answer::Done;
+            }
+        }
+        Subject::call(&self.inner, call, caller)
+    }
+
+    fn inner(&self) -> &PageAllocator<Coarse, Owned> {
+        self.inner.shared()
+    }
 }
 
 impl Made for RacyTwice {
@@ -184,14 +218,14 @@ mod tests {
     use super::*;
     use crate::engine::{Budget, Case};
     use crate::generate::Rng;
-    use crate::schedules::{Schedule, Strategy, explore, script};
+    use crate::schedules::{Oracle, Schedule, Strategy, explore, script};
 
     fn alone<S: Subject + Made>() {
         for case in 0..300 {
             let script = script(&mut Rng::for_case(5, case), case);
             // An empty schedule switches threads only where one ends.
             let serial = Strategy::Replay(Schedule::default());
-            let explored = explore(&script, S::made, serial, 1);
+            let explored = explore(&script, S::made, serial, 1, Oracle::Laws);
             assert!(explored.found.is_none(), "{:?}\n{script}", explored.found);
         }
     }
@@ -215,6 +249,7 @@ mod tests {
         let config = Config::new(1, Budget::cases(20_000));
         assert!(["no-overlap", "one-place"].contains(&kind_of::<RacyTwice>(&config).as_str()));
         assert_eq!(kind_of::<RacyLoss>(&config), "one-place");
+        assert_eq!(kind_of::<WeakOnce>(&config), "one-place");
         assert_eq!(kind_of::<RacyDeadlock>(&config), "deadlock");
     }
 }

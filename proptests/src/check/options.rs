@@ -1,6 +1,6 @@
 //! What to run and for how long.
 
-use crate::engine::Progress;
+use crate::engine::{Budget, Progress};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -20,19 +20,22 @@ pub enum Engine {
     Explorer,
     /// Threads under chosen schedules.
     Schedules,
+    /// Small concurrent histories against the reference.
+    Histories,
     /// Scripts recorded as kernel traces, and explained.
     Trace,
 }
 
 impl Engine {
     /// All engines, in the order in which they run.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Regressions,
         Self::Differential,
         Self::Laws,
         Self::Conformance,
         Self::Explorer,
         Self::Schedules,
+        Self::Histories,
         Self::Trace,
     ];
 
@@ -46,6 +49,7 @@ impl Engine {
             Self::Conformance => "conformance",
             Self::Explorer => "explorer",
             Self::Schedules => "schedules",
+            Self::Histories => "histories",
             Self::Trace => "trace",
         }
     }
@@ -61,11 +65,12 @@ impl Engine {
         match self {
             // They take what they need, which is little.
             Self::Regressions => 0,
-            Self::Differential => 28,
-            Self::Laws => 20,
+            Self::Differential => 26,
+            Self::Laws => 18,
             Self::Conformance => 7,
-            Self::Explorer => 20,
-            Self::Schedules => 20,
+            Self::Explorer => 18,
+            Self::Schedules => 16,
+            Self::Histories => 10,
             Self::Trace => 5,
         }
     }
@@ -78,6 +83,9 @@ pub struct Options<'a> {
     pub seed: u64,
     /// Time for all engines together, canaries and shrinking not counted.
     pub time: Duration,
+    /// Instead of a time, this many cases of each engine: scripts, schedules, or transitions of
+    /// each machine of the explorer. Two such runs with one seed report the same but for the seconds.
+    pub cases: Option<u64>,
     /// Which engines; empty: all.
     pub engines: Vec<Engine>,
     /// Stored cases, run first. `None`: those that come with the crate.
@@ -97,6 +105,7 @@ impl Options<'_> {
         Self {
             seed,
             time,
+            cases: None,
             engines: Vec::new(),
             regressions: None,
             failures: Some(PathBuf::from("failures")),
@@ -114,8 +123,12 @@ impl Options<'_> {
         Engine::ALL.into_iter().all(|engine| self.wants(engine))
     }
 
-    /// The time of one engine: its share among those that run.
-    pub(super) fn time_of(&self, engine: Engine) -> Duration {
+    /// The budget of one engine: the cases, or its share of the time among those that run.
+    pub(super) fn budget_of(&self, engine: Engine) -> Budget {
+        self.cases.map_or_else(|| Budget::time(self.time_of(engine)), Budget::cases)
+    }
+
+    fn time_of(&self, engine: Engine) -> Duration {
         let all: u32 =
             Engine::ALL.into_iter().filter(|other| self.wants(*other)).map(Engine::share).sum();
         self.time * engine.share() / all.max(1)

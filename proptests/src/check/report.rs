@@ -25,6 +25,8 @@ pub struct EngineLine {
     pub canaries_found: u64,
     /// Planted faults.
     pub canaries: u64,
+    /// Situations that this engine reached.
+    pub marks: Vec<MarkLine>,
     /// Whole seconds.
     pub seconds: u64,
 }
@@ -77,6 +79,11 @@ pub struct CheckReport {
     pub cancelled: bool,
 }
 
+fn lines(marks: &Marks) -> impl Iterator<Item = MarkLine> {
+    let line = |mark: &Mark| MarkLine { name: mark.name(), reached: marks.count(*mark) };
+    Mark::ALL.iter().map(line)
+}
+
 impl CheckReport {
     pub(super) fn new(seed: u64, reports: Vec<EngineReport>, full: bool) -> Self {
         let mut exercised: BTreeMap<&'static str, u64> = BTreeMap::new();
@@ -99,6 +106,7 @@ impl CheckReport {
                 violations: report.failures.len() as u64,
                 canaries_found: found as u64,
                 canaries: (found + report.canaries_missed.len()) as u64,
+                marks: lines(&report.marks).filter(|mark| mark.reached > 0).collect(),
                 seconds: report.seconds.round() as u64,
             });
             for canary in &report.canaries_missed {
@@ -121,9 +129,6 @@ impl CheckReport {
                 complaints.push(format!("mark {} was never reached: {}", mark.name(), mark.text()));
             }
         }
-        let lines = Mark::ALL.iter();
-        let lines = lines.map(|mark| MarkLine { name: mark.name(), reached: marks.count(*mark) });
-        let lines = lines.collect();
         let failures: Vec<Failure> =
             reports.into_iter().flat_map(|report| report.failures).collect();
         Self {
@@ -131,7 +136,7 @@ impl CheckReport {
             seed,
             engines,
             laws,
-            marks: lines,
+            marks: lines(&marks).collect(),
             failures,
             complaints,
             reach: marks,

@@ -36,7 +36,7 @@ type Standard = mmspec_impl::platform::StdPlatform;
 pub fn check(options: &Options<'_>) -> Result<CheckReport, FolderError> {
     let mut reports = Vec::new();
     for engine in Engine::ALL.into_iter().filter(|engine| options.wants(*engine)) {
-        let mut config = Config::new(options.seed, Budget::time(options.time_of(engine)));
+        let mut config = Config::new(options.seed, options.budget_of(engine));
         config.cancel = options.cancel;
         config.progress = options.progress;
         let mut report = match engine {
@@ -46,6 +46,7 @@ pub fn check(options: &Options<'_>) -> Result<CheckReport, FolderError> {
             Engine::Conformance => run_conformance(&config),
             Engine::Explorer => run_explorer(&config),
             Engine::Schedules => run_schedules(&config),
+            Engine::Histories => run_histories(&config),
             Engine::Trace => selfcheck::run(&config),
         };
         if let Some(folder) = &options.failures {
@@ -63,7 +64,8 @@ pub fn check(options: &Options<'_>) -> Result<CheckReport, FolderError> {
     Ok(CheckReport::new(options.seed, reports, options.is_full()))
 }
 
-/// Run a stored case again: under its schedule if it has one, else on reference and implementation
+/// Run a stored case again: under its schedule if it has one (by the laws, and by order if it is
+/// small enough for that), else on reference and implementation
 /// in lockstep and by the laws on both.
 ///
 /// # Errors
@@ -150,9 +152,21 @@ fn run_conformance(config: &Config<'_>) -> EngineReport {
 }
 
 fn run_explorer(config: &Config<'_>) -> EngineReport {
-    let bounds = Bounds { depth: None, time: config.budget.time, ..Bounds::default() };
+    let bounds = Bounds {
+        depth: None,
+        time: config.budget.time,
+        transitions: config.budget.cases,
+        ..Bounds::default()
+    };
     let mut report = explorer::explore(config, bounds, reference, owned::<Standard>);
     canaries::of_explorer(config, &mut report, owned::<Standard>);
+    report
+}
+
+/// Scheduling points at locks only: what is read without one is read at one moment.
+fn run_histories(config: &Config<'_>) -> EngineReport {
+    let mut report = schedules::run_histories(config, owned::<Coarse>);
+    canaries::of_histories(config, &mut report);
     report
 }
 

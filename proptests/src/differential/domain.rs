@@ -55,7 +55,10 @@ fn coherent(rules: &Rules) -> bool {
     if old {
         lists_old && !rules.highatomic_free_only && !rules.split_large_frees
     } else {
-        !lists_old && rules.direct_free_true_type && rules.split_large_frees
+        !lists_old
+            && rules.direct_free_true_type
+            && rules.split_large_frees
+            && rules.refuse_straddling
     }
 }
 

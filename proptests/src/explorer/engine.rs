@@ -25,15 +25,27 @@ pub struct Bounds {
     pub depth: Option<usize>,
     /// Most states of one scope. Each takes about half a kilobyte until its turn comes.
     pub states: u64,
+    /// Most transitions of one scope, as near as the checker keeps to it: with one thread always at
+    /// the same one, unlike the other bounds.
+    pub transitions: Option<u64>,
     /// Most time.
     pub time: Option<Duration>,
+    /// Only the first so many machines.
+    pub scopes: Option<usize>,
     /// Threads that search.
     pub threads: usize,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { depth: Some(6), states: 2_000_000, time: None, threads: 1 }
+        Self {
+            depth: Some(6),
+            states: 2_000_000,
+            transitions: None,
+            time: None,
+            scopes: None,
+            threads: 1,
+        }
     }
 }
 
@@ -200,7 +212,7 @@ where
             .judge_seen(&numbers, &lists, &live, &state.past, Step::Other, &mut laws)
             .map_err(|broke| Finding { at, ..broke.finding() })?;
         let held: Vec<(Handle, Held)> = state.ledger.all().collect();
-        Ok(key(expected, machine, &held, &state.pending))
+        Ok(key(expected, machine, &held, &state.pending, self.scope.diffs))
     }
 
     fn note_pages(&self, state: &mut Built<R, S>, op: &Op, call: &Call, answer: &Answer) {
@@ -245,7 +257,8 @@ where
 
     fn init_states(&self) -> Vec<Self::State> {
         let built = self.boot();
-        let key = key(&built.expected, &self.scope.script.machine, &[], &built.pending);
+        let key =
+            key(&built.expected, &self.scope.script.machine, &[], &built.pending, self.scope.diffs);
         vec![State { path: Vec::new(), key, right: true, built: OnceLock::from(Box::new(built)) }]
     }
 
@@ -304,7 +317,8 @@ where
 {
     let mut report = EngineReport::new("explorer");
     let mut clock = config.clock("explorer");
-    let all = scopes();
+    let mut all = scopes();
+    all.truncate(bounds.scopes.unwrap_or(usize::MAX));
     let share = bounds.time.map(|time| time / all.len() as u32);
     let (mut states, mut depth) = (0, 0);
     for scope in all {
@@ -328,7 +342,12 @@ where
             stop: Arc::clone(&stop),
         };
         let started = Instant::now();
-        let checker = space.checker().threads(bounds.threads.max(1)).spawn_bfs();
+        let mut builder = space.checker().threads(bounds.threads.max(1));
+        if let Some(transitions) = bounds.transitions {
+            let most = usize::try_from(transitions).unwrap_or(usize::MAX);
+            builder = builder.target_state_count(most);
+        }
+        let checker = builder.spawn_bfs();
         while !checker.is_done() {
             let seen = checker.unique_state_count() as u64;
             clock.goes_on(states + seen, report.operations + checker.state_count() as u64);

@@ -6,12 +6,14 @@ use mmspec_model::contract::Observe;
 use mmspec_model::vocab::{CpuId, Machine, MigrateType, Order, Pfn, ZoneIdx};
 
 /// The visible state as bytes: every list in order, every number that a later decision can read,
-/// the types of pageblocks, and what is held. Counters that only grow are left out.
+/// the types of pageblocks, and what is held. Counters that only grow are left out, and without
+/// `diffs` how free pages are shared out between the zone's counter and the CPUs' diffs.
 pub(super) fn key<A: Observe>(
     allocator: &A,
     machine: &Machine,
     held: &[(Handle, Held)],
     pending: &[u32],
+    diffs: bool,
 ) -> Vec<u8> {
     let mut key = Vec::with_capacity(160);
     // Lengths come first in each list, so no two states run into one.
@@ -34,8 +36,8 @@ pub(super) fn key<A: Observe>(
             }
         }
         for number in [
-            state.nr_free_pages as u64,
-            state.nr_free_cma as u64,
+            if diffs { state.nr_free_pages as u64 } else { 0 },
+            if diffs { state.nr_free_cma as u64 } else { 0 },
             state.nr_reserved_highatomic,
             state.nr_isolate_pageblock,
             state.boost,
@@ -44,7 +46,7 @@ pub(super) fn key<A: Observe>(
             key.extend_from_slice(&(number as u16).to_le_bytes());
         }
         for cpu in machine.as_ref().cpu_ids() {
-            cpu_key(&mut key, allocator, cpu, zone, &list);
+            cpu_key(&mut key, allocator, cpu, zone, diffs, &list);
         }
     }
     let pages = machine.as_ref().pageblock_pages();
@@ -74,6 +76,7 @@ fn cpu_key<A: Observe>(
     allocator: &A,
     cpu: CpuId,
     zone: ZoneIdx,
+    diffs: bool,
     list: &ListKey<'_>,
 ) {
     let pcp = allocator.pcp_state(cpu, zone);
@@ -85,8 +88,8 @@ fn cpu_key<A: Observe>(
         u64::from(pcp.alloc_factor),
         u64::from(pcp.free_factor),
         u64::from(pcp.expire),
-        pcp.vm_stat_diff as u64,
-        pcp.vm_cma_diff as u64,
+        if diffs { pcp.vm_stat_diff as u64 } else { 0 },
+        if diffs { pcp.vm_cma_diff as u64 } else { 0 },
     ] {
         key.push(number as u8);
     }

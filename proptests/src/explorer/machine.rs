@@ -28,6 +28,10 @@ pub struct Scope {
     pub unreserve: bool,
     /// Locks fail once.
     pub trylock: bool,
+    /// States that differ only in the CPUs' diffs are different ones. Where no request asks a
+    /// watermark, nothing but the counters themselves depends on them, and those are compared on
+    /// every transition: then it is lists and blocks that are exhausted.
+    pub diffs: bool,
 }
 
 fn base(cpus: u16, frames: u64, max_order: u8, pageblock_order: u8) -> Script {
@@ -68,6 +72,7 @@ pub fn scopes() -> Vec<Scope> {
         isolation: false,
         unreserve: false,
         trylock: false,
+        diffs: false,
     };
     let types = Scope {
         name: "8 frames, 1 CPU, two types, pageblocks of 4",
@@ -76,6 +81,7 @@ pub fn scopes() -> Vec<Scope> {
         remote_frees: false,
         ticks: true,
         trylock: true,
+        diffs: true,
         ..plain.clone()
     };
     let mut reserves = Scope {
@@ -88,6 +94,7 @@ pub fn scopes() -> Vec<Scope> {
         isolation: true,
         unreserve: true,
         trylock: false,
+        diffs: true,
     };
     reserves.script.machine.cma_built = true;
     reserves.script.machine.cma = vec![PfnRange::new(8, 16)];
@@ -110,6 +117,7 @@ pub fn scopes() -> Vec<Scope> {
         isolation: false,
         unreserve: false,
         trylock: false,
+        diffs: true,
     };
     // MIN 11, LOW 13, HIGH 15 of 16 pages: three requests away from all of them.
     marks.script.tunables = Tunables { min_free_kbytes: Some(44), ..Tunables::default() };

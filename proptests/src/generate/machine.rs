@@ -230,6 +230,6 @@ pub(super) fn zone(rng: &mut Rng, machine: &Machine) -> ZoneIdx {
 }
 
 /// Any frame that a zone spans.
-pub(super) fn frame(rng: &mut Rng, machine: &Machine) -> Pfn {
+pub(crate) fn frame(rng: &mut Rng, machine: &Machine) -> Pfn {
     Pfn(any_frame(rng, machine))
 }

@@ -10,6 +10,7 @@ pub mod quick;
 mod rng;
 pub mod strategy;
 
+pub(crate) use machine::frame;
 pub use machine::{machine, rules, tunables};
 pub use rng::Rng;
 

@@ -134,6 +134,11 @@ impl Builder<'_> {
     fn exhaust(&mut self) {
         let gfp = self.profile.gfp(self.rng);
         let top = self.machine.max_order;
+        if self.rng.percent(40) && !self.full() {
+            // What is reserved now is all that is left at the end.
+            let flags = AllocFlags::NO_WATERMARKS.union(AllocFlags::HIGHATOMIC);
+            self.ask(Order::of(1), gfp, Some((Mark::Min, flags)));
+        }
         for order in (0..=top.get()).rev() {
             let blocks = if order == top.get() { self.frames >> order } else { 2 };
             for _ in 0..=blocks {

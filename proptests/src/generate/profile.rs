@@ -69,7 +69,7 @@ const GFPS: [Gfp; 14] = [
 ];
 
 /// Explicit attempts: the reserves without walking the slow path.
-const ATTEMPTS: [(Mark, AllocFlags); 14] = [
+const ATTEMPTS: [(Mark, AllocFlags); 16] = [
     (Mark::Min, AllocFlags::NO_WATERMARKS),
     (Mark::Min, AllocFlags::empty()),
     (Mark::Min, AllocFlags::MIN_RESERVE),
@@ -80,6 +80,8 @@ const ATTEMPTS: [(Mark, AllocFlags); 14] = [
     (Mark::Min, AllocFlags::HIGHATOMIC),
     (Mark::Min, AllocFlags::NO_WATERMARKS.union(AllocFlags::HIGHATOMIC)),
     (Mark::Low, AllocFlags::NOFRAGMENT),
+    (Mark::Min, AllocFlags::NO_WATERMARKS.union(AllocFlags::NON_BLOCK)),
+    (Mark::Min, AllocFlags::NO_WATERMARKS.union(AllocFlags::OOM)),
     (Mark::Min, AllocFlags::NO_WATERMARKS.union(AllocFlags::NOFRAGMENT)),
     (Mark::High, AllocFlags::CPUSET),
     (Mark::Promo, AllocFlags::KSWAPD),

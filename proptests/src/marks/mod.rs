@@ -94,6 +94,30 @@ marks! {
     SharedPageblock = "two zones shared a pageblock",
     FilledUp = "nine tenths of the memory were held",
     Emptied = "everything was given back",
+    ListsBusy = "an owner found its lists locked by another CPU",
+    WeakFailed = "a weak compare-and-swap failed for no reason",
+    DrainMetCall = "lists were drained while their CPU was in a call",
+    SwitchMetFree = "per-CPU lists were switched off while another CPU freed",
+    SwitchMetAlloc = "per-CPU lists were switched off while another CPU allocated",
+    DeathMetCall = "a CPU died while another one was in a call",
+    ReturnMetCall = "a CPU came back while another one was in a call",
+    IsolationMetFree = "a pageblock was isolated while one of its blocks was being freed",
+    IsolationMetAlloc = "a pageblock was isolated while another CPU allocated",
+    WorkerMetDrain = "a worker ran while its CPU's lists were drained",
+    DecayMetCall = "a worker let a high mark decay while another CPU was in a call",
+    SysctlMetCall = "the tunables were written while another CPU was in a call",
+    Explained = "an order of operations that overlapped explains their results",
+    Reordered = "operations took effect in another order than they began",
+    StepsMixed = "only an order of steps explains a history, none of whole operations",
+    BusyExplained = "a history is explained by lists found busy",
+}
+
+impl Mark {
+    /// Only the engines with threads can reach it.
+    #[must_use]
+    pub const fn needs_threads(self) -> bool {
+        self as u8 >= Self::ListsBusy as u8
+    }
 }
 
 /// How often each situation was reached.

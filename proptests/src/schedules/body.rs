@@ -1,85 +1,63 @@
 //! One execution: make the allocator, run the columns as threads, judge.
 
+use super::chance;
 use super::subject::{Boot, Subject};
-use crate::drive::{Answer, Call, Caller, Held, check_gfp};
+use super::table::Table;
+use crate::drive::{Call, Caller};
 use crate::engine::Finding;
+use crate::histories::{self, End, Explained, History};
 use crate::lawful::{Exercised, Quiet};
-use crate::script::{Handle, Op, Script};
-use mmspec_model::contract::Outcome;
-use mmspec_model::laws::{Law, Live, LiveBlock, Past, Probe, Setting, Step};
-use mmspec_model::vocab::{CpuId, Gfp, MigrateType, Order, Pfn, Tunables, ZoneIdx};
-use std::collections::BTreeMap;
+use crate::marks::{Mark, Marks};
+use crate::script::{Op, Script};
+use mmspec_model::laws::{Law, Lists, Live, Numbers, Setting, Step};
+use mmspec_model::reference::Reference;
+use mmspec_model::vocab::{CpuId, Pfn, ZoneIdx};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Which thread runs an operation: its CPU's. `None`: not in concurrent runs (CPUs that come and
-/// go are the business of one caller).
+/// Which thread runs an operation: its CPU's. The return of a CPU is another's business.
 #[must_use]
-pub fn column_of(op: &Op) -> Option<CpuId> {
+pub fn column_of(op: &Op) -> CpuId {
     match op {
-        Op::CpuDead { .. } | Op::CpuOnline { .. } => None,
-        Op::FailTrylock { cpu, .. } => Some(*cpu),
-        other => Some(other.cpu().unwrap_or(CpuId(0))),
+        Op::CpuOnline { cpu } => CpuId(u16::from(cpu.0 == 0)),
+        Op::FailTrylock { cpu, .. } => *cpu,
+        other => other.cpu().unwrap_or(CpuId(0)),
     }
 }
 
-/// A script cut down to what runs concurrently.
+/// A script cut down to what runs concurrently: a lone CPU cannot come back by another one.
 #[must_use]
 pub fn concurrent_script(mut script: Script) -> Script {
-    script.ops.retain(|op| column_of(op).is_some());
+    let cpus = script.machine.cpus;
+    script.ops.retain(|op| column_of(op).0 < cpus);
     script
 }
 
-/// What all threads of one execution share. Not shuttle's: it is no part of what is tested, and it
-/// is never held across a scheduling point.
-#[derive(Default)]
-struct Shared {
-    slots: BTreeMap<Handle, Held>,
-    live: Live,
-    /// Blocks on their way back: nobody needs their content, so isolation need not stop at them.
-    leaving: Live,
-    past: Past,
-    /// All sysctl writes are of one thread, so the last one to end is the last one.
-    tunables: Option<Tunables>,
-    finding: Option<Finding>,
+/// How an execution is judged.
+pub(super) enum Judge {
+    /// By the laws: of hand-overs, of quiet moments, of emptiness.
+    Laws(Arc<Setting>, Vec<&'static Law>),
+    /// By the order of operations on this booted reference that explains all results.
+    Order(Box<Reference>),
 }
 
-struct Table(Mutex<Shared>);
-
-impl Table {
-    fn with<T>(&self, body: impl FnOnce(&mut Shared) -> T) -> T {
-        body(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Caller for Table {
-    fn is_movable(&self, pfn: Pfn) -> bool {
-        self.with(|shared| {
-            shared.live.is_movable(pfn) || shared.leaving.overlapping(pfn, Order::ZERO).is_some()
-        })
-    }
+/// What executions did, summed up.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sums {
+    pub(super) laws: Exercised,
+    pub(super) marks: Marks,
 }
 
 /// Run `script` on a fresh subject; the first thing found.
 pub(super) fn execute<S: Subject>(
     script: &Arc<Script>,
-    setting: &Setting,
-    laws: &[&'static Law],
+    judge: &Judge,
     boot: Boot<S>,
-    exercised: &mut Exercised,
+    sums: &mut Sums,
 ) -> Option<Finding> {
     let subject = Arc::new(boot(script));
-    let zones = script.machine.zones.len();
-    let table = Arc::new(Table(Mutex::new(Shared {
-        tunables: Some(script.tunables),
-        past: Past {
-            disabled: vec![false; zones],
-            grants: vec![0; zones],
-            granted_pages: vec![0; zones],
-            freed_pages: vec![0; zones],
-            ..Past::default()
-        },
-        ..Shared::default()
-    })));
+    let recorded = matches!(judge, Judge::Order(_));
+    let table = Arc::new(Table::new(script, recorded));
+    chance::set_alone(false);
     let threads: Vec<_> = script
         .machine
         .as_ref()
@@ -88,10 +66,9 @@ pub(super) fn execute<S: Subject>(
             let (script, subject, table) =
                 (Arc::clone(script), Arc::clone(&subject), Arc::clone(&table));
             shuttle::thread::spawn(move || {
-                let own =
-                    script.ops.iter().enumerate().filter(|(_, op)| column_of(op) == Some(cpu));
+                let own = script.ops.iter().enumerate().filter(|(_, op)| column_of(op) == cpu);
                 for (at, op) in own {
-                    operation(at, op, &script, &*subject, &table);
+                    operation(at, cpu, op, &script, &*subject, &table);
                 }
             })
         })
@@ -100,120 +77,78 @@ pub(super) fn execute<S: Subject>(
         // A panic of a thread ends the whole execution before this returns.
         let _ = thread.join();
     }
-    if let Some(finding) = table.with(|shared| shared.finding.take()) {
-        return Some(finding);
+    chance::set_alone(true);
+    let seen = chance::seen();
+    table.with(|shared| {
+        if seen.busy > 0 {
+            shared.marks.hit(Mark::ListsBusy);
+        }
+        if seen.weak_failures > 0 {
+            shared.marks.hit(Mark::WeakFailed);
+        }
+        sums.marks.add(&shared.marks);
+    });
+    let overlap = table.with(|shared| shared.finding.take());
+    match judge {
+        Judge::Laws(..) if overlap.is_some() => overlap,
+        Judge::Laws(setting, laws) => {
+            subject.settle();
+            let judged = by_laws(script, setting, laws, &*subject, &table, &mut sums.laws);
+            judged.err()
+        }
+        Judge::Order(reference) => {
+            // What has two owners has no order: that is the search's to find.
+            by_order(script, reference, &*subject, &table, &mut sums.marks).err().or(overlap)
+        }
     }
-    subject.settle();
-    judge(script, setting, laws, &*subject, &table, exercised).err()
 }
 
-fn operation<S: Subject>(at: usize, op: &Op, script: &Script, subject: &S, table: &Table) {
-    let call = table.with(|shared| take(op, shared, script));
+/// Answers for the table and remembers what it was asked.
+struct Asked<'a> {
+    table: &'a Table,
+    answers: Mutex<Vec<(Pfn, bool)>>,
+}
+
+impl Caller for Asked<'_> {
+    fn is_movable(&self, pfn: Pfn) -> bool {
+        let yes = self.table.is_movable(pfn);
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner).push((pfn, yes));
+        yes
+    }
+}
+
+fn operation<S: Subject>(
+    at: usize,
+    cpu: CpuId,
+    op: &Op,
+    script: &Script,
+    subject: &S,
+    table: &Table,
+) {
+    let call = table.with(|shared| shared.take(cpu, op, script));
     if call == Call::Skip {
         return;
     }
-    let answer = subject.call(&call, table);
-    table.with(|shared| give(at, op, &call, &answer, shared, script));
-}
-
-fn zone_of(script: &Script, pfn: Pfn) -> Option<usize> {
-    script.machine.as_ref().zone_of(pfn).map(ZoneIdx::index)
-}
-
-/// The call; what it frees leaves its owner now.
-fn take(op: &Op, shared: &mut Shared, script: &Script) -> Call {
-    let free = |handle: &Handle, shared: &mut Shared| {
-        let held = shared.slots.remove(handle)?;
-        let block = shared.live.remove(held.pfn)?;
-        shared.leaving.insert(held.pfn, block);
-        if let Some(zone) = zone_of(script, held.pfn) {
-            shared.past.freed_pages[zone] += held.order.pages();
-        }
-        Some((held.pfn, held.order))
+    let asked = Asked { table, answers: Mutex::default() };
+    // The worker's own CPU is the only one that moves these marks.
+    let highs = || -> u64 {
+        let zones = (0..script.machine.zones.len()).map(|zone| ZoneIdx(zone as u8));
+        zones.map(|zone| subject.inner().pcp_state(cpu, zone).high).sum()
     };
-    match op {
-        Op::Free { cpu, handle } => match free(handle, shared) {
-            Some((pfn, order)) => Call::Free(*cpu, pfn, order),
-            None => Call::Skip,
-        },
-        Op::FreeBatch { cpu, handles } => {
-            let blocks = handles.iter().filter_map(|handle| free(handle, shared)).collect();
-            Call::FreeBatch(*cpu, blocks)
+    let before = matches!(call, Call::Tick(_)).then(highs);
+    let answer = subject.call(&call, &asked);
+    let decayed = before.is_some_and(|before| highs() < before);
+    let asked = asked.answers.into_inner().unwrap_or_else(PoisonError::into_inner);
+    table.with(|shared| {
+        if decayed && shared.flights[cpu.index()].as_ref().is_some_and(|flight| flight.met) {
+            shared.marks.hit(Mark::DecayMetCall);
         }
-        Op::Alloc { cpu, request, .. } => Call::Alloc(*cpu, *request),
-        Op::Bulk { cpu, gfp, handles } => Call::Bulk(*cpu, *gfp, handles.len()),
-        Op::DrainCpu { by, cpu } => Call::DrainCpu(*by, *cpu),
-        Op::DrainAll { by, zone } => Call::DrainAll(*by, *zone),
-        Op::PcpDisable { by, zone } => Call::PcpDisable(*by, *zone),
-        Op::PcpEnable { zone } => Call::PcpEnable(*zone),
-        Op::FailTrylock { cpu, times } => Call::FailTrylock(*cpu, *times),
-        Op::Tick { cpu } => Call::Tick(*cpu),
-        Op::Set { tunables } => Call::Set(*tunables),
-        Op::ReclaimActive { zone, active } => Call::ReclaimActive(*zone, *active),
-        Op::Isolate { cpu, pfn } => Call::Isolate(*cpu, *pfn),
-        Op::Unisolate { cpu, pfn, migratetype } => Call::Unisolate(*cpu, *pfn, *migratetype),
-        Op::Unreserve { cpu, migratetype, force } => Call::Unreserve(*cpu, *migratetype, *force),
-        Op::CpuDead { .. } | Op::CpuOnline { .. } => Call::Skip,
-        Op::Check { zone, order, mark, highest, flags } => Call::Check(Probe {
-            zone: *zone,
-            order: *order,
-            mark: *mark,
-            highest: *highest,
-            flags: *flags,
-            gfp: check_gfp(*flags),
-        }),
-    }
-}
-
-/// What came back belongs to the caller from now on: it must overlap nothing that is held.
-fn give(at: usize, op: &Op, call: &Call, answer: &Answer, shared: &mut Shared, script: &Script) {
-    let own = |handle: Handle, pfn: Pfn, order: Order, gfp: Gfp, shared: &mut Shared| {
-        if let Some((other, block)) = shared.live.overlapping(pfn, order) {
-            let what = format!(
-                "law no-overlap (safe): {pfn}@{order} was handed out while {other}@{} is held",
-                block.order
-            );
-            let found = Finding { kind: "no-overlap".to_owned(), what, at: Some(at) };
-            shared.finding.get_or_insert(found);
-        }
-        let movable = gfp.migratetype() == Ok(MigrateType::Movable);
-        shared.live.insert(pfn, LiveBlock { order, movable });
-        shared.slots.insert(handle, Held { pfn, order, movable });
-        if let Some(zone) = zone_of(script, pfn) {
-            shared.past.grants[zone] += 1;
-            shared.past.granted_pages[zone] += order.pages();
-        }
-    };
-    match (op, call, answer) {
-        (_, Call::Free(_, pfn, _), _) => {
-            shared.leaving.remove(*pfn);
-        }
-        (_, Call::FreeBatch(_, blocks), _) => {
-            for (pfn, _) in blocks {
-                shared.leaving.remove(*pfn);
-            }
-        }
-        (Op::Alloc { handle, request, .. }, _, Answer::Outcome(Outcome::Page(pfn))) => {
-            own(*handle, *pfn, request.order, request.gfp, shared);
-            shared.past.highatomic |= request.attempt.is_some();
-        }
-        (Op::Bulk { handles, gfp, .. }, _, Answer::Bulk(slots, _)) => {
-            for (handle, slot) in handles.iter().zip(slots) {
-                if let Some(pfn) = slot {
-                    own(*handle, *pfn, Order::ZERO, *gfp, shared);
-                }
-            }
-        }
-        (_, Call::Isolate(..) | Call::Unisolate(..), _) => shared.past.isolated = true,
-        (_, Call::Unreserve(..), _) => shared.past.highatomic = true,
-        (_, Call::PcpDisable(_, zone), _) => shared.past.disabled[zone.index()] = true,
-        (_, Call::Set(tunables), Answer::Set(Ok(()))) => shared.tunables = Some(*tunables),
-        _ => {}
-    }
+        shared.give(at, cpu, op, answer, asked, script);
+    });
 }
 
 /// All threads are done: the laws of quiescence, then all is given back and the laws of emptiness.
-fn judge<S: Subject>(
+fn by_laws<S: Subject>(
     script: &Script,
     setting: &Setting,
     laws: &[&'static Law],
@@ -221,9 +156,8 @@ fn judge<S: Subject>(
     table: &Table,
     exercised: &mut Exercised,
 ) -> Result<(), Finding> {
-    let (live, mut past, tunables) = table.with(|shared| {
-        let tunables = shared.tunables.unwrap_or(script.tunables);
-        (shared.live.clone(), shared.past.clone(), tunables)
+    let (live, mut past, tunables, offline) = table.with(|shared| {
+        (shared.live.clone(), shared.past.clone(), shared.tunables, shared.offline())
     });
     for op in &script.ops {
         // Whether an enable came before or after a disable of another thread is not known.
@@ -236,14 +170,17 @@ fn judge<S: Subject>(
     moment
         .judge(&allocator, &live, &past, Step::Other, exercised)
         .map_err(|broke| broke.finding())?;
+    for cpu in offline {
+        subject.call(&Call::CpuOnline(cpu), table);
+    }
     for zone in 0..script.machine.zones.len() {
         subject.call(&Call::PcpEnable(ZoneIdx(zone as u8)), table);
         past.disabled[zone] = false;
     }
     for (pfn, block) in live.iter() {
         subject.call(&Call::Free(CpuId(0), pfn, block.order), table);
-        if let Some(zone) = zone_of(script, pfn) {
-            past.freed_pages[zone] += block.order.pages();
+        if let Some(zone) = script.machine.as_ref().zone_of(pfn) {
+            past.freed_pages[zone.index()] += block.order.pages();
         }
     }
     subject.settle();
@@ -253,4 +190,38 @@ fn judge<S: Subject>(
     moment
         .judge(&allocator, &Live::default(), &past, Step::Emptied, exercised)
         .map_err(|broke| broke.finding())
+}
+
+/// All threads are done: is there an order that explains what they saw and what is left?
+fn by_order<S: Subject>(
+    script: &Script,
+    reference: &Reference,
+    subject: &S,
+    table: &Table,
+    marks: &mut Marks,
+) -> Result<(), Finding> {
+    let events = table.with(|shared| shared.history.take()).unwrap_or_default();
+    let history = History::new(events);
+    let inner = subject.inner();
+    let end = End {
+        numbers: Numbers::of(&inner, script.machine.cpus),
+        lists: Lists::of(&inner, &script.machine),
+    };
+    let Explained { reordered, mixed, busy } = histories::explain(&history, reference, &end)
+        .map_err(|unexplained| Finding {
+            kind: "order".to_owned(),
+            what: unexplained.tell(script, &history),
+            at: None,
+        })?;
+    if history.overlaps() {
+        marks.hit(Mark::Explained);
+    }
+    for (yes, mark) in
+        [(reordered, Mark::Reordered), (mixed, Mark::StepsMixed), (busy, Mark::BusyExplained)]
+    {
+        if yes {
+            marks.hit(mark);
+        }
+    }
+    Ok(())
 }

@@ -8,14 +8,19 @@
 //! script, replayed from there, and shrunk: fewer operations first, then fewer context switches.
 
 mod body;
+mod chance;
 mod engine;
+mod generate;
+mod overlap;
 mod platform;
 mod schedulers;
 mod shrinking;
 mod subject;
+mod table;
 
 pub use body::{column_of, concurrent_script};
-pub use engine::{Explored, Strategy, explore, replay, run, script};
+pub use engine::{Explored, Oracle, Strategy, explore, replay, run, run_histories};
+pub use generate::script;
 pub use platform::{Coarse, Fine};
 pub use schedulers::Schedule;
 pub use shrinking::shrink_case;

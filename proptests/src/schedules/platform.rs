@@ -1,10 +1,13 @@
 //! shuttle's locks and atomics as a platform of `impl`.
 
+use super::chance;
 use mmspec_impl::Platform;
 use mmspec_impl::platform::{Lock, PcpLock, Word};
-use shuttle::sync::atomic::{AtomicU64 as ShuttleU64, Ordering};
+use shuttle::sync::atomic::{AtomicBool as ShuttleBool, Ordering};
 use shuttle::sync::{Mutex, MutexGuard, PoisonError};
+use std::ops::{Deref, DerefMut};
 use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex as StdMutex, MutexGuard as StdGuard};
 
 /// Every lock and every access to a shared word is a scheduling point.
 #[derive(Debug)]
@@ -16,80 +19,161 @@ pub struct Coarse;
 
 /// A word with scheduling points.
 #[derive(Debug)]
-pub struct FineWord(ShuttleU64);
+pub struct FineWord {
+    value: AtomicU64,
+    /// Loaded for the scheduling point in it.
+    point: ShuttleBool,
+}
 
 /// A word without.
 #[derive(Debug)]
 pub struct CoarseWord(AtomicU64);
 
+impl FineWord {
+    fn value(&self) -> &AtomicU64 {
+        if !chance::alone() {
+            self.point.load(Ordering::SeqCst);
+        }
+        &self.value
+    }
+}
+
+impl CoarseWord {
+    fn value(&self) -> &AtomicU64 {
+        &self.0
+    }
+}
+
 // shuttle treats all orderings as sequentially consistent; what memory ordering does is not its
-// subject.
+// subject (docs/concurrency.md). Weak compare-and-swaps fail for no reason now and then, see
+// `chance`.
 macro_rules! word {
-    ($name:ident, $inner:ident) => {
+    ($name:ident, |$value:ident| $new:expr) => {
         impl Word for $name {
-            fn new(value: u64) -> Self {
-                Self($inner::new(value))
+            fn new($value: u64) -> Self {
+                $new
             }
 
             fn load(&self) -> u64 {
-                self.0.load(Ordering::SeqCst)
+                self.value().load(Ordering::SeqCst)
             }
 
             fn store(&self, value: u64) {
-                self.0.store(value, Ordering::SeqCst);
+                self.value().store(value, Ordering::SeqCst);
             }
 
             fn fetch_add(&self, value: u64) -> u64 {
-                self.0.fetch_add(value, Ordering::SeqCst)
+                self.value().fetch_add(value, Ordering::SeqCst)
             }
 
             fn fetch_or(&self, mask: u64) -> u64 {
-                self.0.fetch_or(mask, Ordering::SeqCst)
+                self.value().fetch_or(mask, Ordering::SeqCst)
             }
 
             fn fetch_and(&self, mask: u64) -> u64 {
-                self.0.fetch_and(mask, Ordering::SeqCst)
+                self.value().fetch_and(mask, Ordering::SeqCst)
+            }
+
+            fn compare_exchange_weak(&self, current: u64, new: u64) -> Result<u64, u64> {
+                let value = self.value();
+                if chance::weak_fails() {
+                    return Err(value.load(Ordering::SeqCst));
+                }
+                value.compare_exchange(current, new, Ordering::SeqCst, Ordering::SeqCst)
             }
         }
     };
 }
 
-word!(FineWord, ShuttleU64);
-word!(CoarseWord, AtomicU64);
+word!(FineWord, |value| Self { value: AtomicU64::new(value), point: ShuttleBool::new(false) });
+word!(CoarseWord, |value| Self(AtomicU64::new(value)));
 
-/// A lock of shuttle.
+/// A lock of shuttle: it decides who holds the value, which lies in a lock that is always open then.
 #[derive(Debug)]
-pub struct ShuttleLock<T>(Mutex<T>);
+pub struct ShuttleLock<T> {
+    turn: Mutex<()>,
+    value: StdMutex<T>,
+}
+
+/// Access to what a [`ShuttleLock`] guards.
+pub struct ShuttleGuard<'a, T> {
+    // Fields are dropped in this order: the value first.
+    value: StdGuard<'a, T>,
+    _turn: Option<MutexGuard<'a, ()>>,
+}
+
+impl<T> Deref for ShuttleGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T> DerefMut for ShuttleGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+}
+
+impl<T> ShuttleLock<T> {
+    fn open(value: T) -> Self {
+        Self { turn: Mutex::new(()), value: StdMutex::new(value) }
+    }
+
+    fn guard<'a>(&'a self, turn: Option<MutexGuard<'a, ()>>) -> ShuttleGuard<'a, T> {
+        let value = self.value.lock().unwrap_or_else(PoisonError::into_inner);
+        ShuttleGuard { value, _turn: turn }
+    }
+
+    fn wait(&self) -> ShuttleGuard<'_, T> {
+        if chance::alone() {
+            return self.guard(None);
+        }
+        self.guard(Some(self.turn.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    fn attempt(&self) -> Option<ShuttleGuard<'_, T>> {
+        if chance::alone() {
+            return Some(self.guard(None));
+        }
+        self.turn.try_lock().ok().map(|turn| self.guard(Some(turn)))
+    }
+}
 
 impl<T: Send + 'static> Lock<T> for ShuttleLock<T> {
-    type Guard<'a> = MutexGuard<'a, T>;
+    type Guard<'a> = ShuttleGuard<'a, T>;
 
     fn new(value: T) -> Self {
-        Self(Mutex::new(value))
+        Self::open(value)
     }
 
     fn lock(&self) -> Self::Guard<'_> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.wait()
     }
 
     fn try_lock(&self) -> Option<Self::Guard<'_>> {
-        self.0.try_lock().ok()
+        self.attempt()
     }
 }
 
 impl<T: Send + 'static> PcpLock<T> for ShuttleLock<T> {
-    type Guard<'a> = MutexGuard<'a, T>;
+    type Guard<'a> = ShuttleGuard<'a, T>;
 
     fn new(value: T) -> Self {
-        Self(Mutex::new(value))
+        Self::open(value)
     }
 
     fn try_lock(&self) -> Option<Self::Guard<'_>> {
-        self.0.try_lock().ok()
+        let guard = self.attempt();
+        if guard.is_none() {
+            chance::busy();
+        }
+        guard
     }
 
     fn lock_remote(&self) -> Self::Guard<'_> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.wait()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Who runs next: random, PCT, depth first, or as written down. All record their choices.
 
+use super::chance;
 use crate::generate::Rng;
 use shuttle::scheduler::{DfsScheduler, Schedule as ShuttleSchedule, Scheduler, Task, TaskId};
 use std::collections::BTreeMap;
@@ -181,6 +182,7 @@ impl Scheduler for Recording {
             *changes = (1..*depth).map(|_| rng.below(*longest)).collect();
             (*steps, *low) = (0, u64::MAX / 2);
         }
+        chance::begin();
         self.record.with(|record| {
             record.executions += 1;
             record.choices.clear();
@@ -231,6 +233,7 @@ impl Scheduler for Recording {
                     .unwrap_or_else(|| runnable[0].id())
             }
         };
+        chance::chosen(usize::from(chosen) as u64);
         self.record.with(|record| record.choices.push(usize::from(chosen) as u32));
         Some(chosen)
     }

@@ -1,10 +1,12 @@
-//! Shrinking of a script with its schedule: fewer operations first, then fewer context switches.
+//! Shrinking of a script with its schedule: fewer operations first, then fewer context switches,
+//! then a shorter schedule.
 
 use super::body::concurrent_script;
-use super::engine::{Strategy, explore};
+use super::engine::{Oracle, Strategy, explore};
 use super::schedulers::Schedule;
 use super::subject::{Boot, Subject};
 use crate::engine::Finding;
+use crate::histories;
 use crate::script::Script;
 use crate::shrink::Shrinker;
 
@@ -17,6 +19,7 @@ pub fn shrink_case<S: Subject>(
     boot: Boot<S>,
     finding: Finding,
     schedule: Schedule,
+    oracle: Oracle,
     runs: usize,
 ) -> (Finding, Script, Schedule) {
     let mut best = (finding, script.clone(), schedule);
@@ -25,7 +28,9 @@ pub fn shrink_case<S: Subject>(
     for _ in 0..runs.div_ceil(40) {
         let Some(candidate) = shrinker.next_candidate() else { break };
         let candidate = concurrent_script(candidate);
-        match find(&candidate, boot, &best.0.kind) {
+        let judged = oracle == Oracle::Laws || histories::fits(&candidate);
+        let found = judged.then(|| find(&candidate, boot, &best.0.kind, oracle)).flatten();
+        match found {
             Some((finding, schedule)) => {
                 shrinker.accept();
                 best = (finding, candidate, schedule);
@@ -33,37 +38,86 @@ pub fn shrink_case<S: Subject>(
             None => shrinker.reject(),
         }
     }
-    fewer_switches(best, boot)
+    shorter(fewer_switches(best, boot, oracle), boot, oracle)
 }
 
-fn find<S: Subject>(script: &Script, boot: Boot<S>, kind: &str) -> Option<(Finding, Schedule)> {
+fn find<S: Subject>(
+    script: &Script,
+    boot: Boot<S>,
+    kind: &str,
+    oracle: Oracle,
+) -> Option<(Finding, Schedule)> {
     // Always the same seeds: shrinking is a function of the case.
     [Strategy::Random(1), Strategy::Pct(2, 3)]
         .into_iter()
-        .filter_map(|strategy| explore(script, boot, strategy, TRIES).found)
+        .filter_map(|strategy| explore(script, boot, strategy, TRIES, oracle).found)
         .find(|(finding, _)| finding.kind == kind)
 }
 
+/// The case with its finding and schedule.
+type Best = (Finding, Script, Schedule);
+
 /// Drop runs of threads, one at a time: the current thread goes on where the schedule cannot be
 /// followed. What was really run is kept if it has fewer switches.
-fn fewer_switches<S: Subject>(
-    mut best: (Finding, Script, Schedule),
-    boot: Boot<S>,
-) -> (Finding, Script, Schedule) {
+fn fewer_switches<S: Subject>(mut best: Best, boot: Boot<S>, oracle: Oracle) -> Best {
     let mut at = 0;
     while at < best.2.runs().len() {
         let mut runs = best.2.runs();
         runs.remove(at);
-        let candidate = Schedule::from_runs(&runs);
-        let strategy = Strategy::Replay(candidate);
-        match explore(&best.1, boot, strategy, 1).found {
-            Some((finding, ran))
-                if finding.kind == best.0.kind && ran.switches() < best.2.switches() =>
-            {
-                (best.0, best.2) = (finding, ran);
-            }
-            _ => at += 1,
+        let fewer = |ran: &Schedule, best: &Schedule| ran.switches() < best.switches();
+        if !try_schedule(&mut best, boot, oracle, Schedule::from_runs(&runs), fewer) {
+            at += 1;
         }
     }
     best
+}
+
+/// Then a shorter schedule: cut where the rest goes by itself, and no run longer than it must be.
+fn shorter<S: Subject>(mut best: Best, boot: Boot<S>, oracle: Oracle) -> Best {
+    let better = |ran: &Schedule, best: &Schedule| {
+        (ran.switches(), ran.0.len()) < (best.switches(), best.0.len())
+    };
+    let mut at = 0;
+    while at < best.2.runs().len() {
+        let runs = best.2.runs();
+        let shrunk = [runs[at].1 / 2, 1].into_iter().filter(|take| *take > 0).any(|take| {
+            let mut runs = runs.clone();
+            runs[at].1 -= take;
+            try_schedule(&mut best, boot, oracle, Schedule::from_runs(&runs), better)
+        });
+        if !shrunk {
+            at += 1;
+        }
+    }
+    // What is run after the written end goes on by itself: only as much as is needed is written.
+    let runs = best.2.runs();
+    for length in 0..runs.len() {
+        let written = Schedule::from_runs(&runs[..length]);
+        let strategy = Strategy::Replay(written.clone());
+        if explore(&best.1, boot, strategy, 1, oracle)
+            .found
+            .is_some_and(|(f, _)| f.kind == best.0.kind)
+        {
+            best.2 = written;
+            break;
+        }
+    }
+    best
+}
+
+/// Run `candidate`; what was really run is kept if it shows the same kind of finding and is better.
+fn try_schedule<S: Subject>(
+    best: &mut Best,
+    boot: Boot<S>,
+    oracle: Oracle,
+    candidate: Schedule,
+    better: impl Fn(&Schedule, &Schedule) -> bool,
+) -> bool {
+    match explore(&best.1, boot, Strategy::Replay(candidate), 1, oracle).found {
+        Some((finding, ran)) if finding.kind == best.0.kind && better(&ran, &best.2) => {
+            (best.0, best.2) = (finding, ran);
+            true
+        }
+        _ => false,
+    }
 }

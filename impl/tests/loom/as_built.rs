@@ -1,0 +1,3 @@
+//! The locks as they are built.
+
+crate::shim::variant!(acquire: Acquire, release: Release, owner: true, others: true);

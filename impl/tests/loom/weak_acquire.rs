@@ -1,0 +1,3 @@
+//! Planted: acquire is relaxed.
+
+crate::shim::variant!(acquire: Relaxed, release: Release, owner: true, others: true);

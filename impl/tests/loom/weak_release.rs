@@ -1,0 +1,3 @@
+//! Planted: release is relaxed.
+
+crate::shim::variant!(acquire: Acquire, release: Relaxed, owner: true, others: true);

@@ -1,0 +1,137 @@
+//! Scripts for threads.
+
+use super::body::concurrent_script;
+use crate::generate::{self, Limits, Rng};
+use crate::script::{Handle, Op, Script};
+use mmspec_model::contract::Request;
+use mmspec_model::vocab::{
+    CpuId, Gfp, Machine, MigrateType, Order, Rules, Tunables, ZoneIdx, ZoneKind,
+};
+
+/// Operations of one script, for each CPU about a third of them.
+const OPERATIONS: usize = 24;
+
+/// How often, in a hundred, the machine is large enough for a refill batch above 1
+/// (page_alloc.md §2.2): some races need one. Booting it takes longer than running the threads.
+const LARGE_PERCENT: u64 = 4;
+
+/// What meets too seldom by chance is strewn into some scripts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Theme {
+    None,
+    /// Isolation and frees past the per-CPU lists.
+    Isolation,
+    /// CPUs that die and come back.
+    Hotplug,
+    /// Lists that grow their high marks, and workers that let them decay.
+    Decay,
+    /// Lists switched off and on.
+    Switches,
+}
+
+/// A script for threads: mostly a small machine with two or three CPUs, so that they meet.
+#[must_use]
+pub fn script(rng: &mut Rng, case: u64) -> Script {
+    let theme = match rng.weighted(&[60, 16, 9, 6, 9]) {
+        0 => Theme::None,
+        1 => Theme::Isolation,
+        2 => Theme::Hotplug,
+        3 => Theme::Decay,
+        _ => Theme::Switches,
+    };
+    let cpus = if rng.percent(60) { 3 } else { 2 };
+    let max_order = rng.between(2, 5) as u8;
+    let pageblock = rng.between(2, u64::from(max_order)) as u8;
+    // High marks have room to move above an eighth of the memory by CPU (page_alloc.md §2.3).
+    let frames = if theme == Theme::Decay { 256 } else { *rng.pick(&[16, 31, 64, 64, 128]) };
+    let mut machine = Machine::small(cpus, frames, max_order, pageblock);
+    machine.thp_order = None;
+    if rng.percent(20) {
+        let middle = frames / 2 + 1;
+        machine.zones =
+            Machine::new(1, &[(ZoneKind::Dma32, 0, middle), (ZoneKind::Normal, middle, frames)])
+                .zones;
+    }
+    machine.pageblock_order = Order::of(pageblock);
+    if theme == Theme::None && rng.percent(LARGE_PERCENT) {
+        machine = Machine::small(cpus, 16_384, 10, 9);
+    }
+    let operations = if case % 4 == 3 { 6 } else { OPERATIONS };
+    let rules =
+        (theme == Theme::Decay).then(|| *rng.pick(&[Rules::linux_6_12(), Rules::linux_6_18()]));
+    let limits = Limits { ops: operations, rules };
+    let mut script = concurrent_script(generate::script_on(rng, machine, &limits));
+    match theme {
+        Theme::None => {}
+        Theme::Isolation => isolation(rng, &mut script),
+        Theme::Hotplug => hotplug(rng, &mut script),
+        Theme::Decay => decay(rng, &mut script),
+        Theme::Switches => switches(rng, &mut script),
+    }
+    script
+}
+
+fn any_cpu(rng: &mut Rng, script: &Script) -> CpuId {
+    CpuId(rng.below(u64::from(script.machine.cpus)) as u16)
+}
+
+fn strew(rng: &mut Rng, script: &mut Script, op: Op) {
+    let at = rng.below(script.ops.len() as u64 + 1) as usize;
+    script.ops.insert(at, op);
+}
+
+/// At one of the pageblocks from which blocks are handed out first.
+fn isolation(rng: &mut Rng, script: &mut Script) {
+    if script.machine.pageblock_order < Order::COSTLY {
+        // See `differential::unspecified`.
+        return;
+    }
+    let span = rng.pick(&script.machine.zones).span;
+    let pages = script.machine.pageblock_order.pages();
+    let pfn = span.start.add(rng.below(span.len().min(2 * pages)));
+    for _ in 0..rng.between(2, 4) {
+        let cpu = any_cpu(rng, script);
+        let op = match rng.weighted(&[2, 1, 2]) {
+            0 => Op::Isolate { cpu, pfn },
+            1 => Op::Unisolate { cpu, pfn, migratetype: MigrateType::Movable },
+            _ => Op::FailTrylock { cpu, times: 1 },
+        };
+        strew(rng, script, op);
+    }
+}
+
+/// One CPU dies, by another's hand, and comes back.
+fn hotplug(rng: &mut Rng, script: &mut Script) {
+    let cpu = any_cpu(rng, script);
+    for _ in 0..rng.between(1, 3) {
+        let by = any_cpu(rng, script);
+        strew(rng, script, Op::CpuDead { by, cpu });
+        strew(rng, script, Op::CpuOnline { cpu });
+    }
+}
+
+/// Refills raise a CPU's high marks, then its worker runs.
+fn decay(rng: &mut Rng, script: &mut Script) {
+    script.tunables = Tunables { min_free_kbytes: Some(0), ..Tunables::default() };
+    let cpu = any_cpu(rng, script);
+    let defined = script.ops.iter().flat_map(Op::defines).map(|handle| handle.0);
+    let next = defined.max().unwrap_or(0) + 1;
+    let request = Request::new(Order::ZERO, Gfp::KERNEL);
+    let raised = (0..rng.between(4, 8)).map(|at| {
+        let handle = Handle(next + at as u32);
+        Op::Alloc { cpu, request, handle }
+    });
+    script.ops.splice(0..0, raised);
+    for _ in 0..rng.between(1, 3) {
+        script.ops.push(Op::Tick { cpu });
+    }
+}
+
+fn switches(rng: &mut Rng, script: &mut Script) {
+    let zone = ZoneIdx(rng.below(script.machine.zones.len() as u64) as u8);
+    for _ in 0..rng.between(1, 3) {
+        let by = any_cpu(rng, script);
+        strew(rng, script, Op::PcpDisable { by, zone });
+        strew(rng, script, Op::PcpEnable { zone });
+    }
+}

@@ -1,0 +1,252 @@
+//! What all threads of one execution share: blocks held, CPUs online, calls underway.
+
+use super::overlap;
+use crate::drive::{Answer, Call, Caller, Held, check_gfp};
+use crate::engine::Finding;
+use crate::histories::Event;
+use crate::marks::Marks;
+use crate::script::{Handle, Op, Script};
+use mmspec_model::contract::Outcome;
+use mmspec_model::laws::{Live, LiveBlock, Past, Probe};
+use mmspec_model::vocab::{CpuId, Gfp, MigrateType, Order, Pfn, Tunables, ZoneIdx};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+/// A call underway.
+pub(super) struct Flight {
+    pub(super) call: Call,
+    began: u64,
+    /// Another CPU was in a call at some time during this one.
+    pub(super) met: bool,
+}
+
+/// See the module. Not shuttle's lock: it is no part of what is tested, and it is never held across
+/// a scheduling point.
+pub(super) struct Shared {
+    slots: BTreeMap<Handle, Held>,
+    pub(super) live: Live,
+    /// Blocks on their way back: nobody needs their content, so isolation need not stop at them.
+    leaving: Live,
+    pub(super) past: Past,
+    /// All sysctl writes are of one thread, so the last one to end is the last one.
+    pub(super) tunables: Tunables,
+    pub(super) finding: Option<Finding>,
+    /// A CPU that is offline runs nothing.
+    online: Vec<bool>,
+    /// By CPU.
+    pub(super) flights: Vec<Option<Flight>>,
+    /// Beginnings and ends of calls so far.
+    clock: u64,
+    /// What happened, if wanted.
+    pub(super) history: Option<Vec<Event>>,
+    pub(super) marks: Marks,
+}
+
+pub(super) struct Table(Mutex<Shared>);
+
+impl Table {
+    pub(super) fn new(script: &Script, history: bool) -> Self {
+        let zones = script.machine.zones.len();
+        let cpus = usize::from(script.machine.cpus);
+        Self(Mutex::new(Shared {
+            slots: BTreeMap::new(),
+            live: Live::default(),
+            leaving: Live::default(),
+            past: Past {
+                disabled: vec![false; zones],
+                grants: vec![0; zones],
+                granted_pages: vec![0; zones],
+                freed_pages: vec![0; zones],
+                ..Past::default()
+            },
+            tunables: script.tunables,
+            finding: None,
+            online: vec![true; cpus],
+            flights: (0..cpus).map(|_| None).collect(),
+            clock: 0,
+            history: history.then(Vec::new),
+            marks: Marks::default(),
+        }))
+    }
+
+    pub(super) fn with<T>(&self, body: impl FnOnce(&mut Shared) -> T) -> T {
+        body(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Caller for Table {
+    fn is_movable(&self, pfn: Pfn) -> bool {
+        self.with(|shared| {
+            shared.live.is_movable(pfn) || shared.leaving.overlapping(pfn, Order::ZERO).is_some()
+        })
+    }
+}
+
+fn zone_of(script: &Script, pfn: Pfn) -> Option<usize> {
+    script.machine.as_ref().zone_of(pfn).map(ZoneIdx::index)
+}
+
+impl Shared {
+    /// CPUs that are offline.
+    pub(super) fn offline(&self) -> Vec<CpuId> {
+        let cpus = self.online.iter().enumerate();
+        cpus.filter(|(_, online)| !**online).map(|(cpu, _)| CpuId(cpu as u16)).collect()
+    }
+
+    /// The call that `cpu`'s thread makes for `op` now; what it frees leaves its owner.
+    pub(super) fn take(&mut self, cpu: CpuId, op: &Op, script: &Script) -> Call {
+        if !self.online[cpu.index()] {
+            return Call::Skip;
+        }
+        let call = self.resolve(op, script);
+        if call == Call::Skip {
+            return call;
+        }
+        self.clock += 1;
+        let mut flight = Flight { call: call.clone(), began: self.clock, met: false };
+        for other in self.flights.iter_mut().flatten() {
+            other.met = true;
+            flight.met = true;
+            overlap::watch(&mut self.marks, script, &call, &other.call);
+            overlap::watch(&mut self.marks, script, &other.call, &call);
+        }
+        self.flights[cpu.index()] = Some(flight);
+        call
+    }
+
+    fn resolve(&mut self, op: &Op, script: &Script) -> Call {
+        match op {
+            Op::Free { cpu, handle } => match self.leave(handle, script) {
+                Some((pfn, order)) => Call::Free(*cpu, pfn, order),
+                None => Call::Skip,
+            },
+            Op::FreeBatch { cpu, handles } => {
+                let blocks = handles.iter().filter_map(|handle| self.leave(handle, script));
+                Call::FreeBatch(*cpu, blocks.collect())
+            }
+            Op::Alloc { cpu, request, .. } => Call::Alloc(*cpu, *request),
+            Op::Bulk { cpu, gfp, handles } => Call::Bulk(*cpu, *gfp, handles.len()),
+            Op::DrainCpu { by, cpu } => Call::DrainCpu(*by, *cpu),
+            Op::DrainAll { by, zone } => Call::DrainAll(*by, *zone),
+            Op::PcpDisable { by, zone } => Call::PcpDisable(*by, *zone),
+            Op::PcpEnable { zone } => Call::PcpEnable(*zone),
+            Op::FailTrylock { cpu, times } => Call::FailTrylock(*cpu, *times),
+            Op::Tick { cpu } => Call::Tick(*cpu),
+            Op::Set { tunables } => Call::Set(*tunables),
+            Op::ReclaimActive { zone, active } => Call::ReclaimActive(*zone, *active),
+            Op::Isolate { cpu, pfn } => Call::Isolate(*cpu, *pfn),
+            Op::Unisolate { cpu, pfn, migratetype } => Call::Unisolate(*cpu, *pfn, *migratetype),
+            Op::Unreserve { cpu, migratetype, force } => {
+                Call::Unreserve(*cpu, *migratetype, *force)
+            }
+            Op::CpuDead { by, cpu } => {
+                // A CPU dies between its calls, and whoever buries it is another one that lives.
+                // From here on its thread runs nothing.
+                let dies = by != cpu && self.online[cpu.index()];
+                if !dies || self.flights[cpu.index()].is_some() {
+                    return Call::Skip;
+                }
+                self.online[cpu.index()] = false;
+                Call::CpuDead(*by, *cpu)
+            }
+            Op::CpuOnline { cpu } => {
+                let dead = !self.online[cpu.index()];
+                let dying = self.flights.iter().flatten().any(
+                    |flight| matches!(flight.call, Call::CpuDead(_, dying) | Call::CpuOnline(dying) if dying == *cpu),
+                );
+                if dead && !dying { Call::CpuOnline(*cpu) } else { Call::Skip }
+            }
+            Op::Check { zone, order, mark, highest, flags } => Call::Check(Probe {
+                zone: *zone,
+                order: *order,
+                mark: *mark,
+                highest: *highest,
+                flags: *flags,
+                gfp: check_gfp(*flags),
+            }),
+        }
+    }
+
+    fn leave(&mut self, handle: &Handle, script: &Script) -> Option<(Pfn, Order)> {
+        let held = self.slots.remove(handle)?;
+        let block = self.live.remove(held.pfn)?;
+        self.leaving.insert(held.pfn, block);
+        if let Some(zone) = zone_of(script, held.pfn) {
+            self.past.freed_pages[zone] += held.order.pages();
+        }
+        Some((held.pfn, held.order))
+    }
+
+    /// The call of operation `at` is over. What came back belongs to the caller from now on: it
+    /// must overlap nothing that is held. `asked`: frames of which it was asked whether they move.
+    pub(super) fn give(
+        &mut self,
+        at: usize,
+        cpu: CpuId,
+        op: &Op,
+        answer: Answer,
+        asked: Vec<(Pfn, bool)>,
+        script: &Script,
+    ) {
+        let Some(flight) = self.flights[cpu.index()].take() else { return };
+        match (op, &flight.call, &answer) {
+            (_, Call::Free(_, pfn, _), _) => {
+                self.leaving.remove(*pfn);
+            }
+            (_, Call::FreeBatch(_, blocks), _) => {
+                for (pfn, _) in blocks {
+                    self.leaving.remove(*pfn);
+                }
+            }
+            (Op::Alloc { handle, request, .. }, _, Answer::Outcome(Outcome::Page(pfn))) => {
+                self.own(at, *handle, *pfn, request.order, request.gfp, script);
+                self.past.highatomic |= request.attempt.is_some();
+            }
+            (Op::Bulk { handles, gfp, .. }, _, Answer::Bulk(slots, _)) => {
+                for (handle, slot) in handles.iter().zip(slots) {
+                    if let Some(pfn) = slot {
+                        self.own(at, *handle, *pfn, Order::ZERO, *gfp, script);
+                    }
+                }
+            }
+            (_, Call::Isolate(..) | Call::Unisolate(..), _) => self.past.isolated = true,
+            (_, Call::Unreserve(..), _) => self.past.highatomic = true,
+            (_, Call::PcpDisable(_, zone), _) => self.past.disabled[zone.index()] = true,
+            (_, Call::Set(tunables), Answer::Set(Ok(()))) => self.tunables = *tunables,
+            (_, Call::CpuDead(_, dead), Answer::Flag(died)) => self.online[dead.index()] = !*died,
+            (_, Call::CpuOnline(back), Answer::Flag(true)) => self.online[back.index()] = true,
+            _ => {}
+        }
+        self.clock += 1;
+        if let Some(history) = &mut self.history {
+            let (began, ended) = (flight.began, self.clock);
+            history.push(Event { op: at, cpu, call: flight.call, answer, asked, began, ended });
+        }
+    }
+
+    fn own(
+        &mut self,
+        at: usize,
+        handle: Handle,
+        pfn: Pfn,
+        order: Order,
+        gfp: Gfp,
+        script: &Script,
+    ) {
+        if let Some((other, block)) = self.live.overlapping(pfn, order) {
+            let what = format!(
+                "law no-overlap (safe): {pfn}@{order} was handed out while {other}@{} is held",
+                block.order
+            );
+            let found = Finding { kind: "no-overlap".to_owned(), what, at: Some(at) };
+            self.finding.get_or_insert(found);
+        }
+        let movable = gfp.migratetype() == Ok(MigrateType::Movable);
+        self.live.insert(pfn, LiveBlock { order, movable });
+        self.slots.insert(handle, Held { pfn, order, movable });
+        if let Some(zone) = zone_of(script, pfn) {
+            self.past.grants[zone] += 1;
+            self.past.granted_pages[zone] += order.pages();
+        }
+    }
+}
