@@ -41,7 +41,7 @@ fn a_recording_of_linux_6_12_is_explained() {
     let options = Options::default();
     let report = explain(&folder().join("trace.txt.gz"), &options, &cancel, &mut |_| {}).unwrap();
     assert_eq!((report.events, report.lost_events), (152_997, 0));
-    assert_eq!(report.rules, "linux_6_12");
+    assert_eq!(report.rules, "linux_6_12_29");
     assert_eq!(report.ownership_contradictions, 0);
     let alloc = report.kind(Kind::PcpAlloc);
     assert!(alloc.predicted >= 39_300 && alloc.undecidable <= 450, "{alloc:?}");

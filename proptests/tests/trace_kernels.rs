@@ -1,0 +1,59 @@
+//! Recordings of kernels under fragmentation: every kind of verdict, and the end frame by frame.
+
+use mmspec_model::vocab::Rules;
+use mmspec_proptests::trace::{Kind, KindCounts, Options, Report, explain};
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+fn report(folder: &str, rules: Option<Rules>) -> Report {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("traces").join(folder);
+    let options = Options { rules, ..Options::default() };
+    let cancel = AtomicBool::new(false);
+    explain(&folder.join("trace.txt.gz"), &options, &cancel, &mut |_| {}).unwrap()
+}
+
+/// Predicted at least so often, contradicted never.
+#[track_caller]
+fn predicted(report: &Report, kind: Kind, least: u64) -> KindCounts {
+    let counts = report.kind(kind);
+    assert!(counts.predicted >= least, "{kind:?} {counts:?}");
+    assert_eq!(counts.contradicted, 0, "{kind:?} {:#?}", report.unexplained);
+    counts
+}
+
+#[test]
+fn fallbacks_of_linux_6_12_117_are_claims_and_steals() {
+    let shown = report("linux-6.12.117-fallback", None);
+    assert_eq!((shown.events, shown.rules.as_str()), (58_656, "linux_6_12_29"));
+    predicted(&shown, Kind::Fallback, 7_490);
+    predicted(&shown, Kind::BuddyTake, 8_800);
+    predicted(&shown, Kind::Drain, 7_300);
+    predicted(&shown, Kind::Refill, 280);
+    predicted(&shown, Kind::DrainCount, 30);
+    let alloc = shown.kind(Kind::PcpAlloc);
+    // Kernel stacks that were in use when the recording ended.
+    assert!(alloc.predicted >= 11_890 && alloc.contradicted <= 2, "{alloc:?}");
+    assert_eq!((shown.ownership_contradictions, shown.untraced_compaction), (0, 0));
+    let frames = shown.free_frames.unwrap();
+    assert_eq!((frames.only_expected, frames.only_seen), (0, 0), "{frames:?}");
+    // The fallback of 6.12.0 takes the largest block, not the smallest.
+    let released = report("linux-6.12.117-fallback", Some(Rules::linux_6_12()));
+    assert!(released.kind(Kind::Fallback).contradicted > 7_000, "{:?}", released.kinds);
+}
+
+#[test]
+fn fallbacks_of_linux_6_1_move_before_they_retype() {
+    let shown = report("linux-6.1-fallback", None);
+    assert_eq!((shown.events, shown.rules.as_str()), (36_347, "linux_6_1"));
+    predicted(&shown, Kind::Fallback, 37);
+    predicted(&shown, Kind::BuddyTake, 8_480);
+    predicted(&shown, Kind::Drain, 2_810);
+    predicted(&shown, Kind::Refill, 510);
+    predicted(&shown, Kind::DrainCount, 23);
+    let alloc = shown.kind(Kind::PcpAlloc);
+    assert!(alloc.predicted >= 10_960 && alloc.contradicted <= 2, "{alloc:?}");
+    assert_eq!(shown.ownership_contradictions, 0);
+    // The end differs by what fell between the trace and the file.
+    let frames = shown.free_frames.unwrap();
+    assert!(frames.only_expected <= 31 && frames.only_seen == 0, "{frames:?}");
+}
