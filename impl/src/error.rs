@@ -1,6 +1,6 @@
 //! Why an allocator cannot be built.
 
-use mmspec_model::vocab::{MachineError, TunablesError};
+use mmspec_model::vocab::{MachineError, RulesError, TunablesError};
 
 /// Why an allocator cannot be built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -11,6 +11,9 @@ pub enum SetupError {
     /// A tunable is out of range.
     #[error("tunables: {0}")]
     Tunables(#[from] TunablesError),
+    /// Rules that no kernel has.
+    #[error("rules: {0}")]
+    Rules(#[from] RulesError),
     /// A slice of the storage is too short.
     #[error("storage: {what} holds {given} records, {needed} are needed: see StorageSize::of")]
     Storage {

@@ -2,6 +2,7 @@
 
 mod common;
 
+use mmspec_model::vocab::Rules;
 use mmspec_proptests::engine::Case;
 use mmspec_proptests::fuzz;
 use mmspec_proptests::generate::Limits;
@@ -86,4 +87,16 @@ fn proptest_shrinks_to_the_operation_that_matters() {
     let Err(TestError::Fail(_, script)) = result else { panic!("{result:?}") };
     assert!(matches!(script.ops.as_slice(), [Op::Tick { .. }]), "{script}");
     assert_eq!(script.machine.cpus, 1, "{script}");
+}
+
+#[test]
+fn rules_of_two_eras_are_refused() {
+    let text = "mms 1\nmachine cpus=1 max_order=3 pageblock_order=3\nzone Normal 0x0..0x80\n\
+                rules linux_6_12\nrule free_list_type=cached\na1 = alloc cpu=0 order=0 gfp=GFP_KERNEL\n";
+    let error = Script::parse("two-eras.mms", text).unwrap_err().to_string();
+    assert!(error.contains("free_list_type must be pageblock"), "{error}");
+    let mut rules = Rules::linux_6_1();
+    assert_eq!(rules.validate(), Ok(()));
+    rules.split_large_frees = true;
+    assert_eq!(rules.validate().unwrap_err().switch, "split_large_frees");
 }

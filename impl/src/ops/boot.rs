@@ -29,6 +29,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     ) -> Result<Self, SetupError> {
         machine.validate()?;
         tunables.validate()?;
+        rules.validate()?;
         let size = StorageSize::of(&machine);
         storage.check(&size)?;
         let mut geometry = Geometry::new(&machine, rules);

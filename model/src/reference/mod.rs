@@ -36,8 +36,8 @@ mod watermark;
 
 use crate::vocab::{
     CpuId, EventCounters, KmemEvent, Machine, MachineError, MigrateType, NR_MIGRATETYPES,
-    NR_PAGE_ORDERS, NR_ZONES, NumaCounters, Order, Pfn, PfnRange, Rules, Tunables, TunablesError,
-    ZoneFlags, ZoneKind,
+    NR_PAGE_ORDERS, NR_ZONES, NumaCounters, Order, Pfn, PfnRange, Rules, RulesError, Tunables,
+    TunablesError, ZoneFlags, ZoneKind,
 };
 use alloc_crate::vec::Vec;
 use list::FreeList;
@@ -121,16 +121,20 @@ pub enum SetupError {
     /// A tunable is out of range.
     #[error(transparent)]
     Tunables(#[from] TunablesError),
+    /// Rules that no kernel has.
+    #[error(transparent)]
+    Rules(#[from] RulesError),
 }
 
 impl Reference {
     /// Boot `machine` under `rules`.
     ///
     /// # Errors
-    /// The machine or the tunables are impossible.
+    /// The machine, the tunables or the rules are impossible.
     pub fn new(machine: &Machine, rules: Rules, tunables: Tunables) -> Result<Self, SetupError> {
         machine.validate()?;
         tunables.validate()?;
+        rules.validate()?;
         Ok(boot::boot(machine, rules, tunables))
     }
 

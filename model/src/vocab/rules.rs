@@ -240,6 +240,30 @@ impl Rules {
         ("linux_6_12_29", Self::linux_6_12_29()),
     ];
 
+    /// Up to 6.9 and from 6.10 on lists, types and accounting are kept in two ways, and the switches
+    /// behind them belong together.
+    ///
+    /// # Errors
+    /// A switch of the other way. Allocators refuse such rules: no kernel says what they mean.
+    pub fn validate(&self) -> Result<(), RulesError> {
+        let old = matches!(self.fallback, Fallback::MoveThenRetype);
+        let wants = |switch, value, holds: bool| {
+            let fallback = if old { "move_then_retype" } else { "whole or claim_then_steal" };
+            if holds { Ok(()) } else { Err(RulesError { switch, value, fallback }) }
+        };
+        let lists_old = matches!(self.free_list_type, FreeListType::Cached);
+        if old {
+            wants("free_list_type", "cached", lists_old)?;
+            wants("highatomic_free_only", "off", !self.highatomic_free_only)?;
+            wants("split_large_frees", "off", !self.split_large_frees)
+        } else {
+            wants("free_list_type", "pageblock", !lists_old)?;
+            wants("direct_free_true_type", "on", self.direct_free_true_type)?;
+            wants("split_large_frees", "on", self.split_large_frees)?;
+            wants("refuse_straddling", "on", self.refuse_straddling)
+        }
+    }
+
     /// The preset with that name.
     #[must_use]
     pub fn preset(name: &str) -> Option<Self> {
@@ -251,6 +275,20 @@ impl Rules {
     pub fn preset_name(&self) -> Option<&'static str> {
         Self::PRESETS.iter().find(|(_, rules)| rules == self).map(|(name, _)| *name)
     }
+}
+
+/// Switches of two eras.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "no kernel keeps its lists so: with fallback={fallback}, {switch} must be {value}; change one of the two"
+)]
+pub struct RulesError {
+    /// The switch that does not fit.
+    pub switch: &'static str,
+    /// The value that would.
+    pub value: &'static str,
+    /// The fallback that asks for it.
+    pub fallback: &'static str,
 }
 
 impl Default for Rules {

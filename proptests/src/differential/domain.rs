@@ -1,16 +1,11 @@
 //! What the specification leaves open: two right allocators may differ there.
 
 use crate::script::{Op, Script};
-use mmspec_model::vocab::{
-    AllocFlags, Fallback, FreeListType, HighatomicLimit, Order, ReserveFlags, Rules, Tunables,
-};
+use mmspec_model::vocab::{AllocFlags, HighatomicLimit, Order, ReserveFlags, Tunables};
 
 /// Why a script lies outside of what the specification decides to the frame, if it does.
 #[must_use]
 pub fn unspecified(script: &Script) -> Option<&'static str> {
-    if !coherent(&script.rules) {
-        return Some("switches that name an era of list keeping, not set together");
-    }
     if tunables(script).any(|each| each.min_free_kbytes > Some(MOST_MIN_FREE)) {
         // The kernel keeps list sizes in 32 bits and lets them wrap.
         return Some("marks far above any machine's memory");
@@ -45,21 +40,6 @@ fn tunables(script: &Script) -> impl Iterator<Item = &Tunables> {
         _ => None,
     });
     written.chain([&script.tunables])
-}
-
-/// Up to 6.9 and from 6.10 on lists, types and accounting are kept in two ways; the switches
-/// behind them are one.
-fn coherent(rules: &Rules) -> bool {
-    let old = rules.fallback == Fallback::MoveThenRetype;
-    let lists_old = rules.free_list_type == FreeListType::Cached;
-    if old {
-        lists_old && !rules.highatomic_free_only && !rules.split_large_frees
-    } else {
-        !lists_old
-            && rules.direct_free_true_type
-            && rules.split_large_frees
-            && rules.refuse_straddling
-    }
 }
 
 /// HIGHATOMIC came with 6.3; whether it counts as HARDER under the rules before is not said.

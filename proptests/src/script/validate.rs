@@ -2,7 +2,8 @@
 
 use super::{Handle, Op, Script};
 use mmspec_model::vocab::{
-    AllocFlags, CpuId, Gfp, MachineError, MigrateType, Order, Pfn, TunablesError, ZoneIdx,
+    AllocFlags, CpuId, Gfp, MachineError, MigrateType, Order, Pfn, RulesError, TunablesError,
+    ZoneIdx,
 };
 use std::collections::BTreeSet;
 
@@ -21,6 +22,9 @@ pub enum ScriptError {
     /// Tunables out of range, at boot or in a sysctl write.
     #[error("tunables: {0}")]
     Tunables(#[from] TunablesError),
+    /// Rules that no kernel has.
+    #[error("rules: {0}")]
+    Rules(#[from] RulesError),
     /// One operation is wrong.
     #[error("operation {at}: {wrong}")]
     Op {
@@ -86,6 +90,7 @@ impl Script {
         }
         self.machine.validate()?;
         self.tunables.validate()?;
+        self.rules.validate()?;
         if self.ops.len() > MAX_OPS {
             return Err(ScriptError::TooLong(self.ops.len()));
         }

@@ -142,7 +142,11 @@ impl Reader<'_> {
         for _ in 0..self.small(SWITCHES.len() + 1) {
             let switch = &SWITCHES[self.small(SWITCHES.len())];
             let value = self.small(switch.values.len());
+            let before = rules;
             (switch.set)(&mut rules, value);
+            if rules.validate().is_err() {
+                rules = before;
+            }
         }
         rules
     }
