@@ -45,9 +45,20 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         // just written piece by piece would wait for all stores before it.
         let Request { order, gfp, attempt } = request;
         match attempt {
-            None => self.alloc_quick(cpu, order, gfp),
+            // The common order as a constant makes the whole way shorter.
+            None if order == Order::ZERO => self.alloc_quick(cpu, Order::ZERO, gfp),
+            None => self.alloc_order(cpu, order, gfp),
             Some((mark, flags)) => self.alloc_at(cpu, order, gfp, mark, flags),
         }
+    }
+
+    /// A first attempt of any order.
+    #[inline(never)]
+    fn alloc_order(&self, cpu: CpuId, order: Order, gfp: Gfp) -> Outcome {
+        if order.get() > self.geometry.max_order {
+            return Outcome::Refused(Refusal::OrderTooLarge(order));
+        }
+        self.alloc_quick(cpu, order, gfp)
     }
 
     /// A first attempt. All is decided by a table and by one check of the preferred zone; what that
@@ -57,9 +68,6 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         let Some(class) = self.classes.get(gfp) else {
             return self.alloc_slowly(cpu, order, gfp, false);
         };
-        if order.get() > self.geometry.max_order {
-            return Outcome::Refused(Refusal::OrderTooLarge(order));
-        }
         let want = class.want(order.get(), gfp);
         let at = usize::from(class.zone);
         let zone = self.zone(at);

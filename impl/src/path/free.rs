@@ -27,6 +27,21 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// If the machine has no such CPU.
     #[inline]
     pub fn free_pages(&self, cpu: CpuId, pfn: Pfn, order: Order) {
+        // The common order as a constant makes the whole way shorter.
+        if order == Order::ZERO {
+            self.free_block(cpu, pfn, Order::ZERO);
+        } else {
+            self.free_order(cpu, pfn, order);
+        }
+    }
+
+    #[inline(never)]
+    fn free_order(&self, cpu: CpuId, pfn: Pfn, order: Order) {
+        self.free_block(cpu, pfn, order);
+    }
+
+    #[inline(always)]
+    fn free_block(&self, cpu: CpuId, pfn: Pfn, order: Order) {
         let Some(freed) = self.accept(pfn, order) else { return };
         let block_type = self.tables().block_type(freed.frame);
         let Some(list) = self.geometry.pcp_list(freed.order, block_type) else {

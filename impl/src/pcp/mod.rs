@@ -13,7 +13,6 @@ mod drain;
 mod refill;
 mod tuning;
 
-pub(crate) use drain::Group;
 pub(crate) use refill::Want;
 pub(crate) use tuning::{FreeRules, Limits, Sizing};
 

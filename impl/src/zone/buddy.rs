@@ -1,7 +1,7 @@
 //! Splitting and merging (page_alloc.md §1.2 to §1.8).
 
 use super::Buddy;
-use crate::{frame::Frame, list::List, pcp::Group, vmstat::Item};
+use crate::{frame::Frame, list::List, vmstat::Item};
 use mmspec_model::vocab::{MergeRetype, MigrateType, NR_PAGE_ORDERS};
 
 /// Where a freed block goes on its list.
@@ -267,38 +267,30 @@ impl Buddy<'_> {
         self.merge(frame, order, migratetype, placement);
     }
 
-    /// Free blocks from per-CPU lists, with the types of their pageblocks or (not `reread`) those
-    /// that they remember.
+    /// Free 2^`group` blocks from a per-CPU list, side by side, with the type of their pageblock or
+    /// (not `reread`) the one that the first remembers. How many of them are still to be accounted,
+    /// to any of the types that requests ask for.
     ///
-    /// A group of 2^n blocks side by side, that make up an aligned block of one pageblock, comes
-    /// free as if one by one, upwards or downwards. What they merge to in between has its buddy in
-    /// the group, and is gone from the lists in the end: only the whole block remains.
-    #[inline(never)]
-    pub(crate) fn free_groups(&mut self, groups: &[Group], reread: bool) {
-        // Blocks of one order that are not accounted yet: nothing looks at the counters meanwhile.
-        let (mut steps, mut steps_order) = (0, 0);
-        for group in groups {
-            let (lowest, order, group) = group.parts();
-            let migratetype = if reread {
-                self.tables.block_type(lowest)
-            } else {
-                self.tables.frame(lowest).migratetype()
-            };
-            if order != steps_order || !migratetype.is_pcp_type() {
-                self.account_steps(1 << steps_order, steps, MigrateType::Unmovable);
-                (steps, steps_order) = (0, order);
-            }
-            if migratetype.is_pcp_type() {
-                steps += 1 << group;
-            } else {
-                self.account_steps(1 << order, 1 << group, migratetype);
-            }
-            for at in 1..1 << group {
-                self.tables.set_frame(lowest + (at << order), Frame::TAIL);
-            }
-            self.merge(lowest, order + group, migratetype, Placement::ByBuddy);
+    /// They make up an aligned block of one pageblock, and come free as if one by one, upwards or
+    /// downwards. What they merge to in between has its buddy among them, and is gone from the lists
+    /// in the end: only the whole block remains.
+    #[inline(always)]
+    pub(crate) fn free_group(&mut self, lowest: u32, order: u8, group: u8, reread: bool) -> u32 {
+        let migratetype = if reread {
+            self.tables.block_type(lowest)
+        } else {
+            self.tables.frame(lowest).migratetype()
+        };
+        for at in 1..1 << group {
+            self.tables.set_frame(lowest + (at << order), Frame::TAIL);
         }
-        self.account_steps(1 << steps_order, steps, MigrateType::Unmovable);
+        let mut steps = 1 << group;
+        if !migratetype.is_pcp_type() {
+            self.account_steps(1 << order, steps, migratetype);
+            steps = 0;
+        }
+        self.merge(lowest, order + group, migratetype, Placement::ByBuddy);
+        steps
     }
 
     /// Merge a block with its buddies and list what comes of it. Most blocks find their buddy busy.

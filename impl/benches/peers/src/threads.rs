@@ -36,10 +36,21 @@ impl<S: Shared> Frames for Handle<S> {
 /// What one thread found.
 #[derive(Clone, Copy, Debug)]
 struct Found {
+    start: Instant,
+    end: Instant,
     /// Wall time a unit.
     wall: f64,
     /// The part of the wall time that the thread had a processor.
     share: f64,
+}
+
+impl Found {
+    /// The part of the time in which both threads were at work.
+    fn together(&self, other: &Self) -> f64 {
+        let both = self.end.min(other.end).saturating_duration_since(self.start.max(other.start));
+        let all = self.end.max(other.end) - self.start.min(other.start);
+        self.share.min(other.share).min(both.as_secs_f64() / all.as_secs_f64())
+    }
 }
 
 /// A thread that runs one load when told.
@@ -83,25 +94,21 @@ impl Pair {
         Some(Self([first, worker(1)?]))
     }
 
-    /// Nanoseconds a unit and thread: the slower thread's, in a slice in which both really ran.
+    /// Nanoseconds a unit and thread: the slower thread's, in a slice in which both really ran; not
+    /// a number if the machine is too busy for that.
     pub fn run_for(&self, slice: Duration) -> f64 {
-        const TRIES: usize = 12;
-        let mut best = Found { wall: f64::NAN, share: 0.0 };
+        const TRIES: usize = 100;
         for _ in 0..TRIES {
             for worker in &self.0 {
                 let _ = worker.go.send(slice);
             }
             let found = self.0.each_ref().map(|worker| worker.found.recv().ok());
             let [Some(first), Some(second)] = found else { return f64::NAN };
-            let share = first.share.min(second.share);
-            if share > best.share {
-                best = Found { wall: first.wall.max(second.wall), share };
-            }
-            if share > 0.95 {
-                break;
+            if first.together(&second) > 0.95 {
+                return first.wall.max(second.wall);
             }
         }
-        best.wall
+        f64::NAN
     }
 }
 
@@ -109,10 +116,11 @@ fn run(work: &mut dyn Work, slice: Duration) -> Found {
     let (start, own, mut units) = (Instant::now(), thread_time(), 0_u64);
     loop {
         units += u64::from(work.some());
-        let wall = start.elapsed();
+        let end = Instant::now();
+        let wall = end - start;
         if wall >= slice {
             let share = (thread_time() - own).as_secs_f64() / wall.as_secs_f64();
-            return Found { wall: wall.as_nanos() as f64 / units as f64, share };
+            return Found { start, end, wall: wall.as_nanos() as f64 / units as f64, share };
         }
     }
 }
@@ -195,7 +203,7 @@ impl<F: Frames> Cross<F> {
 
     /// Wait for the other thread; false if that takes too long: it has stopped.
     fn wait(&self, may_go: impl Fn() -> bool) -> bool {
-        const PATIENCE: u32 = 20_000;
+        const PATIENCE: u32 = 2_000;
         (0..PATIENCE).any(|_| {
             let may_go = may_go();
             if !may_go {

@@ -1,10 +1,7 @@
 //! The loads of one thread.
 
 use crate::{clock::thread_time, frames::Frames};
-use std::{
-    hint::black_box,
-    time::{Duration, Instant},
-};
+use std::{hint::black_box, time::Duration};
 
 /// xorshift64*: every allocator sees the same sequence.
 pub struct Random(u64);
@@ -27,6 +24,8 @@ impl Random {
 pub trait Work: Send {
     /// Do a little of it; the number of units (pairs, steps) done.
     fn some(&mut self) -> u32;
+    /// From now on the second load, if there is one.
+    fn second_load(&mut self) {}
     /// Requests refused and requests made.
     fn refused(&self) -> (u64, u64) {
         (0, 0)
@@ -37,7 +36,7 @@ pub trait Work: Send {
 #[derive(Debug)]
 pub struct TooSlow;
 
-/// Longest time to get a load ready.
+/// Longest time of the thread to get a load ready.
 const PATIENCE: Duration = Duration::from_secs(8);
 
 /// Nanoseconds a unit, over `slice` of the thread's time, after a quarter of it to warm up.
@@ -115,40 +114,47 @@ impl<F: Frames> Work for Burst<F> {
     }
 }
 
-/// Half of the memory held as single frames, the free ones between them at random.
+/// Half of the memory held as single frames, the free ones between them at random. First the hot
+/// pair among those holes; then, as the second load, free a held frame at random and allocate one.
 pub struct Holes<F> {
     frames: F,
     held: Vec<u64>,
     random: Random,
+    hot: bool,
 }
 
 impl<F: Frames> Holes<F> {
     pub fn new(mut frames: F, size: u64) -> Result<Self, TooSlow> {
-        let start = Instant::now();
+        let start = thread_time();
         let mut held = Vec::with_capacity(size as usize * 3 / 4);
         let mut random = Random::new();
         for at in 0..size * 3 / 4 {
             held.extend(frames.alloc(0, 0));
-            if at % 256 == 0 && start.elapsed() > PATIENCE {
+            if at % 256 == 0 && thread_time() - start > PATIENCE {
                 return Err(TooSlow);
             }
         }
         for at in 0..size / 4 {
             let frame = held.swap_remove(random.below(held.len()));
             frames.free(0, frame, 0);
-            if at % 256 == 0 && start.elapsed() > PATIENCE {
+            if at % 256 == 0 && thread_time() - start > PATIENCE {
                 return Err(TooSlow);
             }
         }
-        Ok(Self { frames, held, random })
+        Ok(Self { frames, held, random, hot: true })
     }
 }
 
-/// Free one of the held frames at random and allocate one.
 impl<F: Frames> Work for Holes<F> {
     fn some(&mut self) -> u32 {
         const PAIRS: u32 = 64;
         for _ in 0..PAIRS {
+            if self.hot {
+                if let Some(frame) = self.frames.alloc(black_box(0), 0) {
+                    self.frames.free(black_box(0), black_box(frame), 0);
+                }
+                continue;
+            }
             let at = self.random.below(self.held.len());
             self.frames.free(0, self.held[at], 0);
             if let Some(frame) = self.frames.alloc(0, 0) {
@@ -157,20 +163,9 @@ impl<F: Frames> Work for Holes<F> {
         }
         PAIRS
     }
-}
 
-/// The hot pair among those holes.
-pub struct HotHoles<F>(pub Holes<F>);
-
-impl<F: Frames> Work for HotHoles<F> {
-    fn some(&mut self) -> u32 {
-        const PAIRS: u32 = 64;
-        for _ in 0..PAIRS {
-            if let Some(frame) = self.0.frames.alloc(black_box(0), 0) {
-                self.0.frames.free(black_box(0), black_box(frame), 0);
-            }
-        }
-        PAIRS
+    fn second_load(&mut self) {
+        self.hot = false;
     }
 }
 
@@ -209,14 +204,14 @@ impl<F: Frames> Mix<F> {
     /// Hold `level` frames, then take as many steps as there are blocks, so that the free ones lie
     /// between the held ones.
     pub fn new(frames: F, cpu: u16, orders: Orders, level: u64) -> Result<Self, TooSlow> {
-        let start = Instant::now();
+        let start = thread_time();
         let (held, random) = (Vec::new(), Random::new());
         let mut mix =
             Self { frames, cpu, orders, level, used: 0, held, random, asked: 0, refused: 0 };
         let mut turn = 0_u64;
         let mut too_slow = || {
             turn += 1;
-            turn.is_multiple_of(256) && start.elapsed() > PATIENCE
+            turn.is_multiple_of(256) && thread_time() - start > PATIENCE
         };
         while mix.used < level {
             mix.take();
