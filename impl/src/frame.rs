@@ -198,6 +198,18 @@ pub struct BlockType(AtomicU8);
 impl BlockType {
     #[inline]
     pub(crate) fn get(&self) -> MigrateType {
+        Self::type_of(self.number())
+    }
+
+    /// The type as a number, for tables by type.
+    #[inline]
+    pub(crate) fn number(&self) -> u8 {
+        self.0.load(Relaxed)
+    }
+
+    /// The type of a number.
+    #[inline]
+    pub(crate) fn type_of(number: u8) -> MigrateType {
         /// A power of two of entries, so that the mask proves the index good.
         const TYPES: [MigrateType; 8] = {
             let mut types = [MigrateType::Isolate; 8];
@@ -208,7 +220,7 @@ impl BlockType {
             }
             types
         };
-        TYPES[usize::from(self.0.load(Relaxed)) % TYPES.len()]
+        TYPES[usize::from(number) % TYPES.len()]
     }
 
     #[inline]

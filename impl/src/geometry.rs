@@ -99,7 +99,13 @@ impl Geometry {
     /// that no list holds and for isolated pageblocks. Below [`NR_LISTS`].
     #[inline(always)]
     pub(crate) fn pcp_list(&self, order: u8, migratetype: MigrateType) -> Option<usize> {
-        let list = self.pcp_lists.of[usize::from(order) % 16][migratetype.index() % 8];
+        self.pcp_list_of(order, migratetype as u8)
+    }
+
+    /// The same for the number of a type.
+    #[inline(always)]
+    pub(crate) fn pcp_list_of(&self, order: u8, number: u8) -> Option<usize> {
+        let list = self.pcp_lists.of[usize::from(order) % 16][usize::from(number) % 8];
         (list != PcpLists::NONE).then_some(usize::from(list) % NR_LISTS)
     }
 
@@ -204,6 +210,12 @@ impl Tables<'_> {
     #[inline]
     pub(crate) fn block_type(&self, frame: u32) -> MigrateType {
         self.blocks[(frame >> self.geometry.pageblock_order) as usize].get()
+    }
+
+    /// The same as a number.
+    #[inline]
+    pub(crate) fn block_type_number(&self, frame: u32) -> u8 {
+        self.blocks[(frame >> self.geometry.pageblock_order) as usize].number()
     }
 
     /// Retype the pageblock that holds `frame`.

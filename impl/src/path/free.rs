@@ -2,7 +2,7 @@
 
 use crate::{
     allocator::{PageAllocator, PcpGuard},
-    frame::Frame,
+    frame::{BlockType, Frame},
     geometry::NR_LISTS,
     pcp::{FreeRules, Pcp},
     platform::Platform,
@@ -43,13 +43,15 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     #[inline(always)]
     fn free_block(&self, cpu: CpuId, pfn: Pfn, order: Order) {
         let Some(freed) = self.accept(pfn, order) else { return };
-        let block_type = self.tables().block_type(freed.frame);
-        let Some(list) = self.geometry.pcp_list(freed.order, block_type) else {
-            return self.free_past_lists(cpu, freed, block_type);
+        // The next allocation waits for the list that this frame goes to: the number of its type
+        // leads there with one look-up less than the type.
+        let block_type = self.tables().block_type_number(freed.frame);
+        let Some(list) = self.geometry.pcp_list_of(freed.order, block_type) else {
+            return self.free_past_lists(cpu, freed.zone, freed.frame, freed.order, block_type);
         };
         match self.try_lock_lists(cpu, self.slot(cpu, freed.zone)) {
             Some(mut pcp) => self.commit(cpu, &mut pcp, freed, block_type, list),
-            None => self.free_past_lists(cpu, freed, block_type),
+            None => self.free_past_lists(cpu, freed.zone, freed.frame, freed.order, block_type),
         }
     }
 
@@ -63,16 +65,22 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         // Blocks that no per-CPU list holds go first, as the kernel sorts them out beforehand.
         for &(pfn, order) in pages.iter().filter(|(_, order)| !on_lists(*order)) {
             if let Some(freed) = self.accept(pfn, order) {
-                self.free_past_lists(cpu, freed, MigrateType::Unmovable);
+                self.free_past_lists(
+                    cpu,
+                    freed.zone,
+                    freed.frame,
+                    freed.order,
+                    MigrateType::Unmovable as u8,
+                );
             }
         }
         let mut held: Option<(usize, PcpGuard<'_, P>)> = None;
         for &(pfn, order) in pages.iter().filter(|(_, order)| on_lists(*order)) {
             let Some(freed) = self.accept(pfn, order) else { continue };
-            let block_type = self.tables().block_type(freed.frame);
-            let Some(list) = self.geometry.pcp_list(freed.order, block_type) else {
+            let block_type = self.tables().block_type_number(freed.frame);
+            let Some(list) = self.geometry.pcp_list_of(freed.order, block_type) else {
                 held = None;
-                self.free_past_lists(cpu, freed, block_type);
+                self.free_past_lists(cpu, freed.zone, freed.frame, freed.order, block_type);
                 continue;
             };
             if held.as_ref().is_none_or(|(zone, _)| *zone != freed.zone) {
@@ -83,7 +91,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
             }
             match &mut held {
                 Some((_, pcp)) => self.commit(cpu, pcp, freed, block_type, list),
-                None => self.free_past_lists(cpu, freed, block_type),
+                None => self.free_past_lists(cpu, freed.zone, freed.frame, freed.order, block_type),
             }
         }
     }
@@ -101,17 +109,10 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
 
     /// Put a block on the CPU's lists, then give back what is too much.
     #[inline(always)]
-    fn commit(
-        &self,
-        cpu: CpuId,
-        pcp: &mut Pcp,
-        freed: Freed,
-        block_type: MigrateType,
-        list: usize,
-    ) {
+    fn commit(&self, cpu: CpuId, pcp: &mut Pcp, freed: Freed, block_type: u8, list: usize) {
         let Freed { frame, order, zone } = freed;
         if !self.geometry.accounts_moves {
-            self.remember_type(frame, order, block_type);
+            self.remember_type(frame, order, BlockType::type_of(block_type));
         }
         pcp.lists[list % NR_LISTS].push_head(&self.storage.links, frame);
         let rules = FreeRules {
@@ -154,10 +155,10 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     }
 
     /// Free a block to the zone's lists: no per-CPU list holds its order, its pageblock (which had
-    /// `block_type`) is isolated, or the lists are busy.
+    /// `block_type`) is isolated, or the lists are busy. The block comes in parts: put together in
+    /// memory and read at once, it would have to wait for its parts.
     #[inline(never)]
-    fn free_past_lists(&self, cpu: CpuId, freed: Freed, block_type: MigrateType) {
-        let Freed { frame, order, zone } = freed;
+    fn free_past_lists(&self, cpu: CpuId, zone: usize, frame: u32, order: u8, block_type: u8) {
         let rules = &self.geometry.rules;
         let pcp_sized = self.geometry.is_pcp_order(order);
         let mut locked = self.zone(zone).lock(self.tables(), &self.slot(cpu, zone).diff);
@@ -171,7 +172,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         // unless the zone holds isolated pageblocks, or held one when the type was read: only the
         // zone lock keeps isolation from ending.
         let list_type = if pcp_sized && !rules.direct_free_true_type && buddy.z.nr_isolate == 0 {
-            list_type(block_type)
+            list_type(BlockType::type_of(block_type))
         } else {
             None
         };

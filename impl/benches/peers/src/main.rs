@@ -62,8 +62,11 @@ impl Load {
     }
 }
 
+/// An allocator's name, and how to make it ready.
+type Named<Make> = (&'static str, Make);
+
 /// The allocators of one thread.
-const ALONE: [(&str, fn(Load, u64) -> Ready); 8] = [
+const ALONE: [Named<fn(Load, u64) -> Ready>; 8] = [
     (report::OURS, Load::ready::<Mmspec>),
     (report::NULL, Load::ready::<Null>),
     ("buddy-slab-allocator", Load::ready::<BuddySlab>),
@@ -148,7 +151,7 @@ impl Both {
 }
 
 /// The allocators of two threads.
-const TOGETHER: [(&str, fn(Both) -> Option<Pair>); 6] = [
+const TOGETHER: [Named<fn(Both) -> Option<Pair>>; 6] = [
     (report::OURS, Both::ready::<Mmspec>),
     (report::NULL, Both::ready::<SharedNull>),
     ("buddy-slab-allocator + lock", Both::ready::<Locked<BuddySlab>>),
@@ -177,7 +180,7 @@ fn set_up<F: Build>(size: u64) -> Option<f64> {
 }
 
 fn set_ups(rounds: usize) -> Vec<Row> {
-    const PEERS: [(&str, fn(u64) -> Option<f64>); 5] = [
+    const PEERS: [Named<fn(u64) -> Option<f64>>; 5] = [
         (report::OURS, set_up::<Mmspec>),
         ("buddy-slab-allocator", set_up::<BuddySlab>),
         ("buddy_system_allocator", set_up::<Rcore>),

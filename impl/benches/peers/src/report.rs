@@ -84,7 +84,7 @@ pub fn print(title: &str, rows: &[Row]) {
     let several = rows.iter().any(|row| row.frames != rows[0].frames);
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header([title, "ns", "", "L", "L less null", "to ours", "to the least size"]);
+    table.set_header([title, "ns", "", "L", "L less null", "× ours", "× least size"]);
     for row in rows {
         let own = of(OURS, row.frames).filter(|_| row.name != OURS && row.name != NULL);
         let null = of(NULL, row.frames).filter(|_| row.name != NULL).map(Row::in_units);
