@@ -62,11 +62,11 @@ impl Load {
     }
 }
 
-/// An allocator's name, and how to make it ready.
-type Named<Make> = (&'static str, Make);
+/// Makes an allocator ready for a load.
+type MakeAlone = fn(Load, u64) -> Ready;
 
 /// The allocators of one thread.
-const ALONE: [Named<fn(Load, u64) -> Ready>; 8] = [
+const ALONE: [(&str, MakeAlone); 8] = [
     (report::OURS, Load::ready::<Mmspec>),
     (report::NULL, Load::ready::<Null>),
     ("buddy-slab-allocator", Load::ready::<BuddySlab>),
@@ -150,8 +150,11 @@ impl Both {
     }
 }
 
+/// The same for two threads.
+type MakeTogether = fn(Both) -> Option<Pair>;
+
 /// The allocators of two threads.
-const TOGETHER: [Named<fn(Both) -> Option<Pair>>; 6] = [
+const TOGETHER: [(&str, MakeTogether); 6] = [
     (report::OURS, Both::ready::<Mmspec>),
     (report::NULL, Both::ready::<SharedNull>),
     ("buddy-slab-allocator + lock", Both::ready::<Locked<BuddySlab>>),
@@ -180,7 +183,8 @@ fn set_up<F: Build>(size: u64) -> Option<f64> {
 }
 
 fn set_ups(rounds: usize) -> Vec<Row> {
-    const PEERS: [Named<fn(u64) -> Option<f64>>; 5] = [
+    type SetUp = fn(u64) -> Option<f64>;
+    const PEERS: [(&str, SetUp); 5] = [
         (report::OURS, set_up::<Mmspec>),
         ("buddy-slab-allocator", set_up::<BuddySlab>),
         ("buddy_system_allocator", set_up::<Rcore>),
