@@ -220,7 +220,7 @@ fn use_huge_pages() {
 fn main() {
     use_huge_pages();
     let words = || std::env::args().skip(1).filter(|word| !word.starts_with('-'));
-    let rounds = words().find_map(|word| word.parse().ok()).unwrap_or(11);
+    let rounds = words().find_map(|word| word.parse().ok()).unwrap_or(9);
     let mut names = words().filter(|word| word.parse::<usize>().is_err());
     let wanted = names.next().filter(|word| word != "all").unwrap_or_default();
     let only = names.next().unwrap_or_default();
