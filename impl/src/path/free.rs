@@ -2,7 +2,8 @@
 
 use crate::{
     allocator::{PageAllocator, PcpGuard},
-    frame::Frame,
+    frame::{BlockType, Frame},
+    geometry::NR_LISTS,
     pcp::{FreeRules, Pcp},
     platform::Platform,
     storage::Backing,
@@ -30,24 +31,27 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         if order == Order::ZERO {
             self.free_block(cpu, pfn, Order::ZERO);
         } else {
-            self.free_block(cpu, pfn, order);
+            self.free_order(cpu, pfn, order);
         }
+    }
+
+    #[inline(never)]
+    fn free_order(&self, cpu: CpuId, pfn: Pfn, order: Order) {
+        self.free_block(cpu, pfn, order);
     }
 
     #[inline(always)]
     fn free_block(&self, cpu: CpuId, pfn: Pfn, order: Order) {
         let Some(freed) = self.accept(pfn, order) else { return };
-        if !self.geometry.is_pcp_order(freed.order) {
-            return self.free_past(cpu, freed, None);
-        }
-        let block_type = self.tables().block_type(freed.frame);
-        let Some(list_type) = list_type(block_type) else {
-            return self.free_past_lists(cpu, freed, block_type);
+        // The next allocation waits for the list that this frame goes to: the number of its type
+        // leads there with one look-up less than the type.
+        let block_type = self.tables().block_type_number(freed.frame);
+        let Some(list) = self.geometry.pcp_list_of(freed.order, block_type) else {
+            return self.free_past_lists(cpu, freed.zone, freed.frame, freed.order, block_type);
         };
-        let slot = self.slot(cpu, freed.zone);
-        match self.try_lock_lists(cpu, slot) {
-            Some(mut pcp) => self.commit(cpu, &mut pcp, freed, block_type, list_type),
-            None => self.free_past_lists(cpu, freed, list_type),
+        match self.try_lock_lists(cpu, self.slot(cpu, freed.zone)) {
+            Some(mut pcp) => self.commit(cpu, &mut pcp, freed, block_type, list),
+            None => self.free_past_lists(cpu, freed.zone, freed.frame, freed.order, block_type),
         }
     }
 
@@ -61,16 +65,22 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         // Blocks that no per-CPU list holds go first, as the kernel sorts them out beforehand.
         for &(pfn, order) in pages.iter().filter(|(_, order)| !on_lists(*order)) {
             if let Some(freed) = self.accept(pfn, order) {
-                self.free_past(cpu, freed, None);
+                self.free_past_lists(
+                    cpu,
+                    freed.zone,
+                    freed.frame,
+                    freed.order,
+                    MigrateType::Unmovable as u8,
+                );
             }
         }
         let mut held: Option<(usize, PcpGuard<'_, P>)> = None;
         for &(pfn, order) in pages.iter().filter(|(_, order)| on_lists(*order)) {
             let Some(freed) = self.accept(pfn, order) else { continue };
-            let block_type = self.tables().block_type(freed.frame);
-            let Some(list_type) = list_type(block_type) else {
+            let block_type = self.tables().block_type_number(freed.frame);
+            let Some(list) = self.geometry.pcp_list_of(freed.order, block_type) else {
                 held = None;
-                self.free_past_lists(cpu, freed, block_type);
+                self.free_past_lists(cpu, freed.zone, freed.frame, freed.order, block_type);
                 continue;
             };
             if held.as_ref().is_none_or(|(zone, _)| *zone != freed.zone) {
@@ -80,8 +90,8 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
                 held = self.try_lock_lists(cpu, slot).map(|pcp| (freed.zone, pcp));
             }
             match &mut held {
-                Some((_, pcp)) => self.commit(cpu, pcp, freed, block_type, list_type),
-                None => self.free_past_lists(cpu, freed, list_type),
+                Some((_, pcp)) => self.commit(cpu, pcp, freed, block_type, list),
+                None => self.free_past_lists(cpu, freed.zone, freed.frame, freed.order, block_type),
             }
         }
     }
@@ -99,20 +109,12 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
 
     /// Put a block on the CPU's lists, then give back what is too much.
     #[inline(always)]
-    fn commit(
-        &self,
-        cpu: CpuId,
-        pcp: &mut Pcp,
-        freed: Freed,
-        block_type: MigrateType,
-        list_type: MigrateType,
-    ) {
+    fn commit(&self, cpu: CpuId, pcp: &mut Pcp, freed: Freed, block_type: u8, list: usize) {
         let Freed { frame, order, zone } = freed;
         if !self.geometry.accounts_moves {
-            self.remember_type(frame, order, block_type);
+            self.remember_type(frame, order, BlockType::type_of(block_type));
         }
-        let list = self.geometry.pcp_list(order, list_type);
-        pcp.lists[list].push_head(&self.storage.links, frame);
+        pcp.lists[list % NR_LISTS].push_head(&self.storage.links, frame);
         let rules = FreeRules {
             auto_tuning: self.geometry.auto_tuning,
             half_min: self.geometry.rules.free_high_half_min,
@@ -152,36 +154,33 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         zone.watermark_ok(&self.geometry.rules, &check)
     }
 
-    /// Free a pcp-sized block past the lists: its pageblock is isolated, or the lists are busy.
-    /// `list_type` is the type that the lists would have used.
-    #[cold]
-    fn free_past_lists(&self, cpu: CpuId, freed: Freed, list_type: MigrateType) {
+    /// Free a block to the zone's lists: no per-CPU list holds its order, its pageblock (which had
+    /// `block_type`) is isolated, or the lists are busy. The block comes in parts: put together in
+    /// memory and read at once, it would have to wait for its parts.
+    #[inline(never)]
+    fn free_past_lists(&self, cpu: CpuId, zone: usize, frame: u32, order: u8, block_type: u8) {
         let rules = &self.geometry.rules;
-        self.free_past(cpu, freed, (!rules.direct_free_true_type).then_some(list_type));
-    }
-
-    /// Free a block to the zone's lists. `list_type` replaces the pageblock's type (bug P8 of the
-    /// rules up to 6.1) unless the zone holds isolated pageblocks, or held one when the type was
-    /// read: only the zone lock keeps isolation from ending.
-    #[cold]
-    fn free_past(&self, cpu: CpuId, freed: Freed, list_type: Option<MigrateType>) {
-        let Freed { frame, order, zone } = freed;
+        let pcp_sized = self.geometry.is_pcp_order(order);
         let mut locked = self.zone(zone).lock(self.tables(), &self.slot(cpu, zone).diff);
         let mut buddy = locked.buddy();
         buddy.tables.links[frame as usize].clear();
         buddy.tables.set_frame(frame, Frame::TAIL);
-        let counted = self.geometry.rules.direct_free_counted || !self.geometry.is_pcp_order(order);
-        if counted {
+        if rules.direct_free_counted || !pcp_sized {
             buddy.z.pgfree += 1 << order;
         }
-        let list_type =
-            list_type.filter(|read| buddy.z.nr_isolate == 0 && *read != MigrateType::Isolate);
+        // Up to 6.1 the type that the lists would have used replaces the pageblock's (bug P8),
+        // unless the zone holds isolated pageblocks, or held one when the type was read: only the
+        // zone lock keeps isolation from ending.
+        let list_type = if pcp_sized && !rules.direct_free_true_type && buddy.z.nr_isolate == 0 {
+            list_type(BlockType::type_of(block_type))
+        } else {
+            None
+        };
         buddy.free_direct(frame, order, list_type);
     }
 }
 
-/// The pcp type for pages of a pageblock; `None` for isolated ones, which are not cached.
-#[inline]
+/// The type as which pages of a pageblock are cached; `None` for isolated ones, which are not.
 fn list_type(block_type: MigrateType) -> Option<MigrateType> {
     match block_type {
         MigrateType::Isolate => None,

@@ -3,13 +3,13 @@
 use super::Pcp;
 use crate::{
     allocator::PageAllocator,
-    frame::Frame,
+    geometry::NR_LISTS,
     platform::{PcpLock, Platform},
     storage::Backing,
     vmstat::StatDiff,
-    zone::{Placement, Zone},
+    zone::Zone,
 };
-use mmspec_model::vocab::{CpuId, DrainLoop, FreeListType};
+use mmspec_model::vocab::{CpuId, DrainLoop, FreeListType, MigrateType};
 
 impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// Give at least `pages` pages back, oldest first, list by list from `first` on, wrapping
@@ -22,14 +22,20 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         pages: i32,
         first: usize,
     ) {
+        let total = pages.min(pcp.count);
+        if total <= 0 {
+            return;
+        }
         let tables = self.tables();
-        let mut left = pages.min(pcp.count);
         let mut locked = zone.lock(tables, diff);
         let mut buddy = locked.buddy();
         let reread =
             self.geometry.rules.free_list_type == FreeListType::Pageblock || buddy.z.nr_isolate > 0;
         let lists = self.geometry.pcp_lists();
-        let mut list = first;
+        // Groups stay within a pageblock, whose type all of it has. Remembered types may differ from
+        // block to block: there each goes by itself.
+        let largest = if reread { self.geometry.pageblock_order } else { 0 };
+        let (mut left, mut at) = (total, first);
         // Every turn either empties a list or satisfies the count, and the count never exceeds
         // what is on the lists: at most one full round, and the first list once more.
         let mut turns = 0;
@@ -37,22 +43,26 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
             // A page freed twice broke the count: going on would search the empty lists for ever.
             assert!(turns <= lists, "the lists hold fewer pages than their count");
             turns += 1;
-            let order = self.geometry.pcp_list_order(list);
+            let order = self.geometry.pcp_list_order(at);
+            let list = &mut pcp.lists[at % NR_LISTS];
+            let mut steps = 0;
             while left > 0 {
-                let Some(frame) = pcp.lists[list].pop_tail(tables.links) else { break };
-                let state = tables.frame(frame);
-                let migratetype =
-                    if reread { tables.block_type(frame) } else { state.migratetype() };
-                left -= 1 << order;
-                pcp.count -= 1 << order;
-                tables.set_frame(frame, Frame::TAIL);
-                buddy.free_block(frame, order, migratetype, Placement::ByBuddy);
+                let (lowest, group) = if list.ends_in_pair(tables.links, order) {
+                    // No more pages than are to go; the last block may have more.
+                    let most = largest.min(left.ilog2() as u8).saturating_sub(order);
+                    list.pop_tail_group(tables.links, order, most.into())
+                } else if let Some(frame) = list.pop_tail(tables.links) {
+                    (frame, 0)
+                } else {
+                    break;
+                };
+                left -= 1 << (u32::from(order) + group);
+                steps += buddy.free_group(lowest, order, group as u8, reread);
             }
-            list += 1;
-            if list == lists {
-                list = 0;
-            }
+            buddy.account_steps(1 << order, steps, MigrateType::Unmovable);
+            at = if at + 1 == lists { 0 } else { at + 1 };
         }
+        pcp.count -= total - left;
     }
 
     /// Empty one CPU's lists in one zone, in bounded holds of its lock where the rules bound them.

@@ -106,20 +106,28 @@ impl Pcp {
         }
         self.alloc_factor >>= 1;
         self.count += pages;
+        let limits = &self.limits;
+        // Without branches: nobody can foretell the order of the next free.
+        let half_min = if rules.half_min { limits.high_min / 2 } else { 0 };
+        let free_high = high_order
+            & (self.free_count >= limits.batch + half_min)
+            & self.flags.contains(PcpFlags::PREV_FREE_HIGH_ORDER)
+            & (!self.flags.contains(PcpFlags::FREE_HIGH_BATCH) | (self.count >= limits.batch));
+        self.flags.set(PcpFlags::PREV_FREE_HIGH_ORDER, high_order);
+        self.free_count += if self.free_count < limits.most() { pages } else { 0 };
+        let high = limits.clamp(self.high);
+        self.high = high;
+        let shrinks = zone.intersects(ZoneFlags::RECLAIM_ACTIVE.union(ZoneFlags::BELOW_HIGH));
+        if self.count < high && !(free_high | shrinks) {
+            return None;
+        }
+        self.excess(free_high, zone)
+    }
+
+    /// The pages to give back, if any, under auto-tuning.
+    #[inline(never)]
+    fn excess(&mut self, free_high: bool, zone: ZoneFlags) -> Option<i32> {
         let limits = self.limits;
-        let mut free_high = false;
-        if high_order {
-            let half_min = if rules.half_min { limits.high_min / 2 } else { 0 };
-            free_high = self.free_count >= limits.batch + half_min
-                && self.flags.contains(PcpFlags::PREV_FREE_HIGH_ORDER)
-                && (!self.flags.contains(PcpFlags::FREE_HIGH_BATCH) || self.count >= limits.batch);
-            self.flags |= PcpFlags::PREV_FREE_HIGH_ORDER;
-        } else {
-            self.flags -= PcpFlags::PREV_FREE_HIGH_ORDER;
-        }
-        if self.free_count < limits.most() {
-            self.free_count += pages;
-        }
         let limit = self.limit(free_high, zone);
         if self.count < limit {
             return None;
@@ -133,12 +141,10 @@ impl Pcp {
         })
     }
 
-    /// The count from which on lists are too full, under auto-tuning; moves the high mark.
-    #[inline]
+    /// The count from which on lists are too full, under auto-tuning; moves the high mark, which is
+    /// within its limits.
     fn limit(&mut self, free_high: bool, zone: ZoneFlags) -> i32 {
-        let limits = self.limits;
-        let high = limits.clamp(self.high);
-        self.high = high;
+        let (limits, high) = (self.limits, self.high);
         if high == 0 {
             return 0;
         }

@@ -2,7 +2,7 @@
 //! and then weaker ones, to see that they matter (docs/concurrency.md).
 
 #[cfg(feature = "std")]
-pub(super) use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::SeqCst, compiler_fence};
+pub(super) use core::sync::atomic::{AtomicPtr, Ordering::SeqCst, compiler_fence};
 pub(super) use core::{
     cell::UnsafeCell,
     sync::atomic::{

@@ -68,7 +68,6 @@ macro_rules! atomic {
 }
 
 atomic!(AtomicBool, bool, loom_atomic::AtomicBool, loom_atomic::AtomicBool::new);
-atomic!(AtomicUsize, usize, loom_atomic::AtomicUsize, loom_atomic::AtomicUsize::new);
 atomic!(AtomicPtr<T>, *mut T, loom_atomic::AtomicPtr<T>, loom_atomic::AtomicPtr::new);
 
 // SAFETY: a pointer is a number here; nobody follows it through this type.
@@ -76,10 +75,10 @@ unsafe impl<T> Sync for AtomicPtr<T> {}
 // SAFETY: as above.
 unsafe impl<T> Send for AtomicPtr<T> {}
 
-impl Default for AtomicUsize {
+impl<T> Default for AtomicPtr<T> {
     /// Made at once: a thread's record is shared before its first use.
     fn default() -> Self {
-        let atomic = Self::new(0);
+        let atomic = Self::new(core::ptr::null_mut());
         atomic.inner();
         atomic
     }
@@ -163,7 +162,7 @@ macro_rules! variant {
 
         pub mod sync {
             pub(crate) use crate::shim::thread_local;
-            pub use crate::shim::{AtomicBool, AtomicPtr, AtomicUsize, Mutex, UnsafeCell};
+            pub use crate::shim::{AtomicBool, AtomicPtr, Mutex, UnsafeCell};
             pub use std::sync::atomic::Ordering::{
                 Relaxed, SeqCst, $acquire as Acquire, $release as Release,
             };
