@@ -12,7 +12,7 @@ hole 0x30..0x32
 reserved 0x40..0x41
 cma 0x80..0xa0
 rules linux_6_12
-rule fallback=claim_then_steal
+rule free_high_half_min=on
 set min_free_kbytes=512
 set watermark_scale_factor=100
 a1 = alloc cpu=0 order=3 gfp=GFP_KERNEL
