@@ -156,6 +156,7 @@ pub fn run<S: Subject>(config: &Config<'_>, boot: Boot<S>) -> EngineReport {
                 finding,
                 script,
                 schedule: Some(schedule),
+                runs: None,
                 seed: config.seed,
                 case,
                 operations_before: before,
