@@ -13,11 +13,13 @@ check: fmt-check lint doc fuzz-check
 fmt-check:
     cargo fmt --all --check
     cargo fmt --manifest-path fuzz/Cargo.toml --check
+    cargo fmt --manifest-path proptests/newer/Cargo.toml --check
 
 # Format everything.
 fmt:
     cargo fmt --all
     cargo fmt --manifest-path fuzz/Cargo.toml
+    cargo fmt --manifest-path proptests/newer/Cargo.toml
 
 # Clippy on all targets; and the parts that promise `no_std` without their std feature.
 lint:
@@ -29,8 +31,12 @@ doc:
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
 # All tests.
-test:
+test: && newer
     cargo test --workspace --locked
+
+# The allocators whose newer releases need a lock file of their own (docs/others.md).
+newer:
+    cargo test --manifest-path proptests/newer/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" --locked
 
 # The fuzz package on the stable toolchain, so that it cannot rot unseen.
 fuzz-check:
