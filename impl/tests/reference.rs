@@ -1,0 +1,436 @@
+//! Random operations on the implementation and on the reference of `mmspec-model`: every answer,
+//! every number and every list are equal. Seconds of compile and run time, and nothing but this
+//! package, so that a change or a mutant of it is judged at once. The harness (mmspec-proptests)
+//! looks longer, at any machine, and shrinks.
+
+use mmspec_impl::{OwnedAllocator, platform::StdPlatform};
+use mmspec_model::contract::{
+    BatchFree, BulkAlloc, CpuCaches, CpuHotplug, FaultInjection, HighAtomicReserve, Isolation,
+    PageAllocator, Request, StatWorker, Tuning, Watermarks, ZoneFlagControl,
+};
+use mmspec_model::laws::{Lists, Numbers};
+use mmspec_model::reference::Reference;
+use mmspec_model::vocab::{
+    AllocFlags, CpuId, Gfp, Machine, Mark, MigrateType, Order, PcpTuning, Pfn, PfnRange,
+    ReserveFlags, Rules, Tunables, ZoneIdx, ZoneKind, ZoneSpan,
+};
+
+/// SplitMix64: the same operations on every machine, forever.
+struct Rng(u64);
+
+impl Rng {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % limit
+    }
+
+    fn percent(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    fn pick<T: Copy>(&mut self, values: &[T]) -> T {
+        values[self.below(values.len() as u64) as usize]
+    }
+}
+
+fn machine(rng: &mut Rng) -> Machine {
+    let cpus = rng.pick(&[1, 2, 2, 4]);
+    let (max_order, pageblock_order) =
+        rng.pick(&[(4, 3), (5, 3), (5, 4), (6, 6), (8, 5), (10, 9), (10, 5)]);
+    let block = 1 << max_order;
+    let frames = rng.pick(&[3 * block, 4 * block + 1, 9 * block - 1, 300, 700]);
+    let mut machine = Machine::small(cpus, 1, max_order, pageblock_order);
+    machine.thp_order = (pageblock_order > 3 && rng.percent(60)).then_some(machine.pageblock_order);
+    machine.free_high_batch = rng.percent(50);
+    // Large enough for a refill batch above 1.
+    let frames = if rng.percent(4) { 20_000 } else { frames };
+    let start = rng.pick(&[0, 0, block, block / 2 + 1]);
+    let third = (frames / 3).max(1);
+    let zones = match rng.below(4) {
+        0 => vec![(ZoneKind::Dma, start, third), (ZoneKind::Normal, start + third, frames)],
+        1 => vec![
+            (ZoneKind::Dma32, start, third),
+            (ZoneKind::Normal, start + third, 2 * third),
+            (ZoneKind::Movable, start + 2 * third + 5, frames + 5),
+        ],
+        _ => vec![(ZoneKind::Normal, start, frames)],
+    };
+    machine.zones = zones
+        .into_iter()
+        .map(|(kind, first, frames)| ZoneSpan { kind, span: PfnRange::new(first, start + frames) })
+        .collect();
+    let end = machine.as_ref().end().0;
+    for ranges in [&mut machine.holes, &mut machine.reserved] {
+        for _ in 0..rng.below(3) {
+            let first = start + rng.below(end - start);
+            ranges.push(PfnRange::new(first, first + 1 + rng.below(9)));
+        }
+    }
+    let pages = 1 << pageblock_order;
+    machine.cma_built = rng.percent(40);
+    if machine.cma_built {
+        let first = rng.below(end) / pages * pages;
+        machine.cma.push(PfnRange::new(first, first + pages));
+        if machine.validate().is_err() {
+            machine.cma.clear();
+        }
+    }
+    machine
+}
+
+fn rules(rng: &mut Rng) -> Rules {
+    rng.pick(&[
+        Rules::linux_6_12(),
+        Rules::linux_6_12(),
+        Rules::linux_6_18(),
+        Rules::linux_6_1(),
+        Rules { pcp_tuning: PcpTuning::FreeFactor, ..Rules::linux_6_12() },
+    ])
+}
+
+fn tunables(rng: &mut Rng, machine: &Machine) -> Tunables {
+    let frames = machine.as_ref().end().0;
+    let defaults = Tunables::default();
+    let mut ratios = defaults.lowmem_reserve_ratio;
+    if rng.percent(40) {
+        ratios = ratios.map(|_| rng.pick(&[0, 1, 2, 8, 256]));
+    }
+    Tunables {
+        min_free_kbytes: rng.percent(70).then(|| 4 * rng.below(frames / 6 + 2) as u32),
+        watermark_scale_factor: rng.pick(&[10, 10, 1, 100, 1000, 3000]),
+        watermark_boost_factor: rng.pick(&[15_000, 15_000, 0, 5_000, 40_000]),
+        lowmem_reserve_ratio: ratios,
+        percpu_pagelist_high_fraction: rng.pick(&[0, 0, 0, 8, 9, 64]),
+        pcp_batch_scale_max: rng.pick(&[5, 5, 0, 1, 2, 6]),
+    }
+}
+
+struct Pair {
+    rng: Rng,
+    machine: Machine,
+    rules: Rules,
+    tunables: Tunables,
+    reference: Reference,
+    subject: OwnedAllocator<StdPlatform>,
+    held: Vec<(Pfn, Order)>,
+    movable: Vec<bool>,
+    /// How often each kind of operation is drawn, in this case.
+    weights: [u64; 5],
+    gfps: [Gfp; 4],
+    orders: u64,
+    said: Vec<String>,
+}
+
+/// The same call on both; the answers are equal.
+macro_rules! both {
+    ($pair:ident, $allocator:ident => $call:expr) => {{
+        let expected = {
+            let $allocator = &mut $pair.reference;
+            $call
+        };
+        let got = {
+            let $allocator = &mut $pair.subject;
+            $call
+        };
+        assert_eq!(expected, got, "{}", stringify!($call));
+        expected
+    }};
+}
+
+const GFPS: [Gfp; 12] = [
+    Gfp::KERNEL,
+    Gfp::KERNEL,
+    Gfp::HIGHUSER_MOVABLE,
+    Gfp::HIGHUSER_MOVABLE,
+    Gfp::KERNEL.union(Gfp::RECLAIMABLE),
+    Gfp::KERNEL.union(Gfp::MOVABLE),
+    Gfp::ATOMIC,
+    Gfp::NOWAIT,
+    Gfp::DMA32.union(Gfp::MOVABLE),
+    Gfp::DMA,
+    Gfp::TRANSHUGE,
+    Gfp::MOVABLE.union(Gfp::RECLAIMABLE),
+];
+
+impl Pair {
+    fn new(mut rng: Rng) -> Option<Self> {
+        let (machine, rules) = (machine(&mut rng), rules(&mut rng));
+        let tunables = tunables(&mut rng, &machine);
+        let reference = Reference::new(&machine, rules, tunables).ok()?;
+        let subject = OwnedAllocator::new(machine.as_ref(), rules, tunables).ok()?;
+        let movable = vec![false; machine.as_ref().end().index()];
+        let weights = [
+            rng.pick(&[50, 65]),
+            rng.pick(&[30, 45]),
+            rng.pick(&[0, 0, 5]),
+            rng.pick(&[0, 5, 20]),
+            rng.pick(&[0, 1, 4]),
+        ];
+        let gfps = [(); 4].map(|()| rng.pick(&GFPS));
+        let orders = rng.below(4);
+        let (held, said) = (Vec::new(), Vec::new());
+        Some(Self {
+            rng,
+            machine,
+            rules,
+            tunables,
+            reference,
+            subject,
+            held,
+            movable,
+            weights,
+            gfps,
+            orders,
+            said,
+        })
+    }
+
+    fn cpu(&mut self) -> CpuId {
+        loop {
+            let cpu = CpuId(self.rng.below(u64::from(self.machine.cpus)) as u16);
+            if self.reference.is_online(cpu) {
+                return cpu;
+            }
+        }
+    }
+
+    fn zone(&mut self) -> ZoneIdx {
+        ZoneIdx(self.rng.below(self.machine.zones.len() as u64) as u8)
+    }
+
+    fn frame(&mut self) -> Pfn {
+        let zone = self.zone();
+        let span = self.machine.zones[zone.index()].span;
+        Pfn(span.start.0 + self.rng.below(span.len()))
+    }
+
+    fn order(&mut self) -> Order {
+        let top = u64::from(self.machine.max_order.get());
+        let order = match self.orders {
+            0 => 0,
+            1 => self.rng.below(4.min(top) + 1),
+            _ if self.rng.percent(50) => 0,
+            2 => self.rng.below(top + 1),
+            _ => self.machine.thp_order.map_or(top, |thp| u64::from(thp.get())),
+        };
+        let above = top < u64::from(Order::MAX.get()) && self.rng.percent(1);
+        Order::of(if above { top + 1 } else { order } as u8)
+    }
+
+    /// HIGHATOMIC came with 6.3.
+    fn flags(&mut self, flags: AllocFlags) -> AllocFlags {
+        match self.rules.reserve_flags {
+            ReserveFlags::Harder => flags.difference(AllocFlags::HIGHATOMIC),
+            ReserveFlags::MinReserve => flags,
+        }
+    }
+
+    fn attempt(&mut self) -> Option<(Mark, AllocFlags)> {
+        let reserve = AllocFlags::MIN_RESERVE;
+        let atomic = reserve.union(AllocFlags::NON_BLOCK);
+        let (mark, flags) = self.rng.pick(&[
+            (Mark::Min, AllocFlags::NO_WATERMARKS),
+            (Mark::Min, AllocFlags::NO_WATERMARKS.union(AllocFlags::NOFRAGMENT)),
+            (Mark::Min, AllocFlags::NO_WATERMARKS.union(AllocFlags::HIGHATOMIC)),
+            (Mark::Min, AllocFlags::empty()),
+            (Mark::Min, reserve),
+            (Mark::Min, atomic),
+            (Mark::Min, atomic.union(AllocFlags::HIGHATOMIC)),
+            (Mark::Min, AllocFlags::OOM),
+            (Mark::Low, AllocFlags::NOFRAGMENT.union(AllocFlags::KSWAPD)),
+            (Mark::Low, AllocFlags::CMA),
+            (Mark::High, AllocFlags::CPUSET),
+        ]);
+        let flags = self.flags(flags);
+        self.rng.percent(50).then_some((mark, flags))
+    }
+
+    fn note(&mut self, pfn: Pfn, order: Order, movable: bool) {
+        self.movable[pfn.index()..pfn.index() + order.pages() as usize].fill(movable);
+    }
+
+    fn alloc(&mut self) {
+        let (cpu, order) = (self.cpu(), self.order());
+        let gfp = self.rng.pick(&self.gfps.clone());
+        let request = Request { order, gfp, attempt: self.attempt() };
+        let outcome = both!(self, a => a.alloc_pages(cpu, request));
+        self.said.push(format!("{request:?} on {cpu:?}: {outcome:?}"));
+        if let Some(pfn) = outcome.page() {
+            self.note(pfn, order, gfp.migratetype() == Ok(MigrateType::Movable));
+            self.held.push((pfn, order));
+        }
+    }
+
+    fn take(&mut self) -> Option<(Pfn, Order)> {
+        let count = self.held.len() as u64;
+        if count == 0 {
+            return None;
+        }
+        let at = if self.rng.percent(50) { count - 1 } else { self.rng.below(count) };
+        let (pfn, order) = self.held.swap_remove(at as usize);
+        self.note(pfn, order, false);
+        Some((pfn, order))
+    }
+
+    fn free(&mut self) {
+        let cpu = self.cpu();
+        if let Some((pfn, order)) = self.take() {
+            self.said.push(format!("free {pfn}@{order} on {cpu:?}"));
+            both!(self, a => a.free_pages(cpu, pfn, order));
+        }
+    }
+
+    fn many(&mut self) {
+        let cpu = self.cpu();
+        let most = 1 + self.rng.below(40);
+        if self.rng.percent(50) {
+            let gfp = self.rng.pick(&self.gfps.clone());
+            let bulk = both!(self, a => {
+                let mut slots = vec![None; most as usize];
+                (a.alloc_bulk(cpu, gfp, &mut slots), slots)
+            });
+            self.said.push(format!("bulk of {most} on {cpu:?}: {}", bulk.0));
+            for pfn in bulk.1.into_iter().flatten() {
+                self.note(pfn, Order::ZERO, gfp.migratetype() == Ok(MigrateType::Movable));
+                self.held.push((pfn, Order::ZERO));
+            }
+        } else {
+            let blocks: Vec<_> = (0..most).map_while(|_| self.take()).collect();
+            self.said.push(format!("batch {blocks:?} on {cpu:?}"));
+            both!(self, a => a.free_batch(cpu, &blocks));
+        }
+    }
+
+    fn control(&mut self) {
+        let (cpu, by, zone, pfn) = (self.cpu(), self.cpu(), self.zone(), self.frame());
+        let kind = self.rng.below(13);
+        self.said.push(format!("control {kind}: {cpu:?} by {by:?}, {zone:?}, {pfn}"));
+        match kind {
+            0 => both!(self, a => a.drain_cpu(by, cpu)),
+            1 => {
+                let zone = self.rng.percent(40).then_some(zone);
+                both!(self, a => a.drain_all(by, zone));
+            }
+            2 => both!(self, a => a.pcp_disable(by, zone)),
+            3 => both!(self, a => a.pcp_enable(zone)),
+            4 => {
+                let times = 1 + self.rng.below(3) as u32;
+                both!(self, a => a.fail_trylock(cpu, times));
+            }
+            5 | 6 => {
+                both!(self, a => a.tick(cpu));
+            }
+            7 => {
+                let active = self.rng.percent(50);
+                both!(self, a => a.set_reclaim_active(zone, active));
+            }
+            8 => {
+                let movable = self.movable.clone();
+                both!(self, a => a.isolate(cpu, pfn, &|pfn| movable[pfn.index()]));
+            }
+            9 => {
+                let cma = self.machine.cma.iter().any(|range| range.contains(pfn));
+                let to = if cma { MigrateType::Cma } else { self.rng.pick(&MigrateType::PCP) };
+                both!(self, a => a.unisolate(cpu, pfn, to));
+            }
+            10 => {
+                let (to, force) = (self.rng.pick(&MigrateType::PCP), self.rng.percent(60));
+                both!(self, a => a.unreserve_highatomic(cpu, to, force));
+            }
+            11 => {
+                both!(self, a => a.cpu_dead(by, cpu));
+            }
+            _ => {
+                let cpu = CpuId(self.rng.below(u64::from(self.machine.cpus)) as u16);
+                both!(self, a => a.cpu_online(cpu));
+            }
+        }
+    }
+
+    fn set(&mut self) {
+        let tunables = tunables(&mut self.rng, &self.machine);
+        self.tunables = tunables;
+        self.said.push(format!("{tunables:?}"));
+        both!(self, a => a.set_tunables(tunables).is_ok());
+    }
+
+    /// A few watermark decisions; they change nothing.
+    fn ask(&mut self) {
+        let zone = self.zone();
+        let order = self.order().min(self.machine.max_order);
+        let mark = self.rng.pick(&Mark::ALL);
+        let highest = self.rng.pick(&ZoneKind::ALL[..4]);
+        let gfp = self.rng.pick(&[Gfp::ATOMIC, Gfp::KERNEL]);
+        let kinds = [
+            AllocFlags::MIN_RESERVE,
+            AllocFlags::NON_BLOCK,
+            AllocFlags::OOM,
+            AllocFlags::HIGHATOMIC,
+            AllocFlags::CMA,
+        ];
+        let mut flags = AllocFlags::empty();
+        for kind in kinds {
+            if self.rng.percent(25) {
+                flags |= kind;
+            }
+        }
+        let flags = self.flags(flags);
+        both!(self, a => a.watermark_ok(zone, order, mark, highest, flags));
+        both!(self, a => a.watermark_fast(zone, order, mark, highest, flags, gfp));
+    }
+
+    fn run(&mut self) {
+        let steps = self.rng.pick(&[60, 200, 400]);
+        let cpus = self.machine.cpus;
+        for step in 0..steps {
+            let mut at = self.rng.below(self.weights.iter().sum());
+            let drawn = self.weights.iter().position(|weight| {
+                let hit = at < *weight;
+                at = at.saturating_sub(*weight);
+                hit
+            });
+            match drawn {
+                Some(0) => self.alloc(),
+                Some(1) => self.free(),
+                Some(2) => self.many(),
+                Some(3) => self.control(),
+                _ => self.set(),
+            }
+            self.ask();
+            let (expected, got) =
+                (Numbers::of(&self.reference, cpus), Numbers::of(&self.subject, cpus));
+            assert_eq!(expected, got, "numbers");
+            if step % 16 == 15 || step + 1 == steps {
+                let expected = Lists::of(&self.reference, &self.machine);
+                assert_eq!(expected, Lists::of(&self.subject, &self.machine), "lists");
+            }
+        }
+    }
+}
+
+/// Says what was done before a difference.
+struct Story<'a>(&'a mut Pair, u64);
+
+impl Drop for Story<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let pair = &self.0;
+            eprintln!("case {}: {:#?} {:?} {:?}", self.1, pair.machine, pair.rules, pair.tunables);
+            pair.said.iter().for_each(|line| eprintln!("{line}"));
+        }
+    }
+}
+
+#[test]
+fn random_operations_are_as_the_reference_says() {
+    let mut operations = 0;
+    for case in 0..600 {
+        let Some(mut pair) = Pair::new(Rng(case << 32)) else { continue };
+        let story = Story(&mut pair, case);
+        story.0.run();
+        operations += story.0.said.len();
+    }
+    assert!(operations > 80_000, "{operations} operations");
+}
