@@ -72,9 +72,9 @@ engines time=seconds:
 bugs *args:
     proptests/bugs/run {{args}}
 
-# Costs against an uncontended lock pair, measured in the same run.
+# The allocator and its peers under the same loads (docs/speed.md); [rounds] [load] [allocator].
 bench *args:
-    cargo bench --locked -p mmspec-impl --bench pair -- {{args}}
+    cargo run --release --locked --manifest-path impl/benches/peers/Cargo.toml -- {{args}}
 
 # Explain a recorded kernel trace; FOLDER holds trace.txt.gz, kernel.txt and the /proc files.
 trace folder="proptests/traces/linux-6.12-shell":

@@ -1,7 +1,6 @@
 //! The allocator and its parts.
 
 use crate::{
-    frame::Allocated,
     geometry::{Geometry, Tables},
     path::Classes,
     pcp::{CpuSlot, Pcp, PcpSlot},
@@ -131,25 +130,6 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         self.zones().iter().rposition(|zone| {
             u64::from(zone.info.start) <= index && index < u64::from(zone.info.end)
         })
-    }
-
-    /// Record that a busy block goes to a caller.
-    #[inline]
-    pub(crate) fn hand_out(&self, frame: u32, block: Allocated) {
-        let record = &self.storage.links[frame as usize];
-        debug_assert!(
-            self.storage.frames[frame as usize].get().is_busy_of(block.order),
-            "frame {} is handed out at order {}, but it is {:?}",
-            self.geometry.pfn(frame),
-            block.order,
-            self.storage.frames[frame as usize].get()
-        );
-        debug_assert!(
-            record.allocated(frame).is_none(),
-            "frame {} is handed out while it is allocated",
-            self.geometry.pfn(frame)
-        );
-        record.set_allocated(frame, block);
     }
 
     /// Check, in debug builds, that a block given back is one that was handed out with that order.

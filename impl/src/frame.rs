@@ -61,7 +61,8 @@ impl Frame {
     /// Whether this is the head of a free block of exactly `order`.
     #[inline]
     pub(crate) const fn is_free_of(self, order: u8) -> bool {
-        self.is_free() && self.order() == order
+        // One comparison for each: a kind from FREE up is a byte from there up.
+        self.0 >= Self::FREE << 4 && self.order() == order
     }
 
     /// Whether this is the head of a block that is allocated or on a per-CPU list.
@@ -82,10 +83,19 @@ impl Frame {
     /// The type of a free block's list, or the one that a busy block remembers.
     #[inline]
     pub(crate) fn migratetype(self) -> MigrateType {
-        let kind = self.kind();
-        let base = if kind >= Self::FREE { Self::FREE } else { Self::BUSY };
-        debug_assert!(kind >= Self::BUSY, "{self:?} has no migratetype");
-        MigrateType::ALL[usize::from(kind.saturating_sub(base))]
+        /// By kind, so that any byte finds an entry and no check is needed.
+        const BY_KIND: [MigrateType; 16] = {
+            let mut types = [MigrateType::Unmovable; 16];
+            let mut at = 0;
+            while at < MigrateType::ALL.len() {
+                types[Frame::BUSY as usize + at] = MigrateType::ALL[at];
+                types[Frame::FREE as usize + at] = MigrateType::ALL[at];
+                at += 1;
+            }
+            types
+        };
+        debug_assert!(self.is_head(), "{self:?} has no migratetype");
+        BY_KIND[usize::from(self.kind())]
     }
 }
 
@@ -188,7 +198,17 @@ pub struct BlockType(AtomicU8);
 impl BlockType {
     #[inline]
     pub(crate) fn get(&self) -> MigrateType {
-        MigrateType::ALL[usize::from(self.0.load(Relaxed))]
+        /// A power of two of entries, so that the mask proves the index good.
+        const TYPES: [MigrateType; 8] = {
+            let mut types = [MigrateType::Isolate; 8];
+            let mut at = 0;
+            while at < MigrateType::ALL.len() {
+                types[at] = MigrateType::ALL[at];
+                at += 1;
+            }
+            types
+        };
+        TYPES[usize::from(self.0.load(Relaxed)) % TYPES.len()]
     }
 
     #[inline]

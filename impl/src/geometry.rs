@@ -1,8 +1,9 @@
 //! The machine's shape and the rules, as every part of the allocator reads them.
 
-use crate::frame::{BlockType, Frame, FrameState, Links};
+use crate::frame::{Allocated, BlockType, Frame, FrameState, Links};
 use mmspec_model::vocab::{
-    FreeListType, MachineRef, MigrateType, NR_PCP_TYPES, Order, PcpTuning, Pfn, Rules, ThpLists,
+    FreeListType, MachineRef, MigrateType, NR_PCP_LISTS_MAX, NR_PCP_TYPES, Order, PcpTuning, Pfn,
+    Rules, ThpLists,
 };
 
 /// Per-CPU lists of the small orders: orders 0 to 3, three types each.
@@ -15,7 +16,7 @@ pub(crate) struct Geometry {
     pub(crate) base: u64,
     pub(crate) max_order: u8,
     pub(crate) pageblock_order: u8,
-    thp_order: Option<u8>,
+    pcp_lists: PcpLists,
     pub(crate) cma_built: bool,
     pub(crate) free_high_batch: bool,
     /// Mobility grouping is on (page_alloc.md §1.1).
@@ -34,7 +35,7 @@ impl Geometry {
             base: start & !(machine.max_order.pages() - 1),
             max_order: machine.max_order.get(),
             pageblock_order: machine.pageblock_order.get(),
-            thp_order: machine.thp_order.map(Order::get),
+            pcp_lists: PcpLists::new(machine.thp_order.map(Order::get), rules.thp_lists),
             cma_built: machine.cma_built,
             free_high_batch: machine.free_high_batch,
             grouping: true,
@@ -83,45 +84,80 @@ impl Geometry {
         frame & !(self.pageblock_pages() - 1)
     }
 
+    /// Number of per-CPU lists (page_alloc.md §2.1).
+    pub(crate) fn pcp_lists(&self) -> usize {
+        self.pcp_lists.count
+    }
+
     /// Whether per-CPU lists hold blocks of `order` (page_alloc.md §2.1).
     #[inline]
     pub(crate) fn is_pcp_order(&self, order: u8) -> bool {
-        order <= Order::COSTLY.get() || self.thp_order == Some(order)
+        self.pcp_list(order, MigrateType::Unmovable).is_some()
     }
 
-    /// Number of per-CPU lists (page_alloc.md §2.1).
-    pub(crate) fn pcp_lists(&self) -> usize {
-        let huge = match (self.thp_order, self.rules.thp_lists) {
-            (None, _) => 0,
-            (Some(_), ThpLists::PerType) => 3,
-            (Some(_), ThpLists::Shared) => 1,
-            (Some(_), ThpLists::MovableOrNot) => 2,
-        };
-        SMALL_LISTS + huge
-    }
-
-    /// The per-CPU list of a pcp order and type.
-    #[inline]
-    pub(crate) fn pcp_list(&self, order: u8, migratetype: MigrateType) -> usize {
-        if order <= Order::COSTLY.get() {
-            return NR_PCP_TYPES * usize::from(order) + migratetype.index();
-        }
-        SMALL_LISTS
-            + match self.rules.thp_lists {
-                ThpLists::PerType => migratetype.index(),
-                ThpLists::Shared => 0,
-                ThpLists::MovableOrNot => usize::from(migratetype == MigrateType::Movable),
-            }
+    /// The per-CPU list of an order and the type of a request or of a pageblock; none for orders
+    /// that no list holds and for isolated pageblocks. Below [`NR_LISTS`].
+    #[inline(always)]
+    pub(crate) fn pcp_list(&self, order: u8, migratetype: MigrateType) -> Option<usize> {
+        let list = self.pcp_lists.of[usize::from(order) % 16][migratetype.index() % 8];
+        (list != PcpLists::NONE).then_some(usize::from(list) % NR_LISTS)
     }
 
     /// The order of the blocks on a per-CPU list.
     #[inline]
     pub(crate) fn pcp_list_order(&self, list: usize) -> u8 {
-        if list < SMALL_LISTS {
-            (list / NR_PCP_TYPES) as u8
-        } else {
-            self.thp_order.unwrap_or(Order::COSTLY.get())
+        self.pcp_lists.orders[list % NR_LISTS]
+    }
+}
+
+/// Room for the per-CPU lists: a power of two, so that a mask proves an index good.
+pub(crate) const NR_LISTS: usize = NR_PCP_LISTS_MAX.next_power_of_two();
+
+/// Which per-CPU list holds what, as tables (page_alloc.md §2.1).
+#[derive(Clone, Copy, Debug)]
+struct PcpLists {
+    count: usize,
+    /// By order and type.
+    of: [[u8; 8]; 16],
+    orders: [u8; NR_LISTS],
+}
+
+impl PcpLists {
+    const NONE: u8 = u8::MAX;
+
+    fn new(thp_order: Option<u8>, thp_lists: ThpLists) -> Self {
+        let huge = match thp_lists {
+            ThpLists::PerType => 3,
+            ThpLists::Shared => 1,
+            ThpLists::MovableOrNot => 2,
+        };
+        let count = SMALL_LISTS + thp_order.map_or(0, |_| huge);
+        let mut lists = Self { count, of: [[Self::NONE; 8]; 16], orders: [0; NR_LISTS] };
+        for order in (0..=Order::COSTLY.get()).chain(thp_order) {
+            for migratetype in MigrateType::ALL {
+                // Pages of the atomic reserve and of CMA are cached as movable ones.
+                let cached_as = match migratetype {
+                    MigrateType::Isolate => continue,
+                    pcp_type if pcp_type.is_pcp_type() => pcp_type,
+                    _ => MigrateType::Movable,
+                };
+                let list = if order <= Order::COSTLY.get() {
+                    NR_PCP_TYPES * usize::from(order) + cached_as.index()
+                } else {
+                    SMALL_LISTS
+                        + match thp_lists {
+                            ThpLists::PerType => cached_as.index(),
+                            ThpLists::Shared => 0,
+                            ThpLists::MovableOrNot => {
+                                usize::from(cached_as == MigrateType::Movable)
+                            }
+                        }
+                };
+                lists.of[usize::from(order)][migratetype.index()] = list as u8;
+                lists.orders[list] = order;
+            }
         }
+        lists
     }
 }
 
@@ -143,6 +179,25 @@ impl Tables<'_> {
     #[inline]
     pub(crate) fn set_frame(&self, frame: u32, state: Frame) {
         self.frames[frame as usize].set(state);
+    }
+
+    /// Record that a busy block goes to a caller.
+    #[inline(always)]
+    pub(crate) fn hand_out(&self, frame: u32, block: Allocated) {
+        let record = &self.links[frame as usize];
+        debug_assert!(
+            self.frame(frame).is_busy_of(block.order),
+            "frame {} is handed out at order {}, but it is {:?}",
+            self.geometry.pfn(frame),
+            block.order,
+            self.frame(frame)
+        );
+        debug_assert!(
+            record.allocated(frame).is_none(),
+            "frame {} is handed out while it is allocated",
+            self.geometry.pfn(frame)
+        );
+        record.set_allocated(frame, block);
     }
 
     /// The type of the pageblock that holds `frame`.

@@ -48,6 +48,33 @@ impl StatDiff {
         }
     }
 
+    /// As many additions of `delta`, one after the other; what they push together.
+    #[inline]
+    pub(crate) fn add_steps(&self, item: Item, delta: i64, steps: u32, threshold: i64) -> i64 {
+        let (mut left, mut pushed) = (i64::from(steps), 0);
+        // A threshold that shrank can leave the diff beyond it.
+        while left > 0 && self.get(item).abs() > threshold {
+            pushed += self.add(item, delta, threshold);
+            left -= 1;
+        }
+        if left == 0 || delta == 0 {
+            return pushed;
+        }
+        let mut diff = self.get(item);
+        let size = delta.abs();
+        let room = threshold - diff * delta.signum();
+        let first = room / size + 1;
+        if left >= first {
+            // From 0 on every push takes the same number of steps.
+            let period = threshold / size + 1;
+            pushed += diff + (first + (left - first) / period * period) * delta;
+            left = (left - first) % period;
+            diff = 0;
+        }
+        self.cell(item).store((diff + left * delta) as i32, Relaxed);
+        pushed
+    }
+
     /// Empty the diff; what was in it.
     pub(crate) fn take(&self, item: Item) -> i64 {
         i64::from(self.cell(item).swap(0, Relaxed))
@@ -99,5 +126,27 @@ mod tests {
         assert_eq!(diff.add(Item::FreeCma, -7, 6), -7);
         assert_eq!(diff.add(Item::Free, -2, 6), 0);
         assert_eq!((diff.take(Item::Free), diff.get(Item::Free)), (-2, 0));
+    }
+
+    #[test]
+    fn steps_together_are_steps_one_by_one() {
+        for (threshold, start, delta) in (0..9)
+            .flat_map(|threshold| (-9..9).map(move |start| (threshold, start)))
+            .flat_map(|(threshold, start)| (-5..=5).map(move |delta| (threshold, start, delta)))
+        {
+            for steps in 0..40 {
+                let (together, single) = (StatDiff::default(), StatDiff::default());
+                together.add(Item::Free, start, 100);
+                single.add(Item::Free, start, 100);
+                let pushed = together.add_steps(Item::Free, delta, steps, threshold);
+                let expected: i64 =
+                    (0..steps).map(|_| single.add(Item::Free, delta, threshold)).sum();
+                assert_eq!(
+                    (pushed, together.get(Item::Free)),
+                    (expected, single.get(Item::Free)),
+                    "{steps} × {delta} from {start}, threshold {threshold}"
+                );
+            }
+        }
     }
 }

@@ -137,6 +137,7 @@ fn zone_info(machine: &MachineRef<'_>, tables: Tables<'_>, zone: &ZoneSpan) -> Z
         kind: zone.kind,
         start: frames.start,
         end: frames.end,
+        whole: (frames.start | frames.end).is_multiple_of(1 << geometry.max_order),
         present: zone.span.len() - pages_in(machine.holes, zone.span),
         managed,
         cma_pages: cma_pages.sum(),

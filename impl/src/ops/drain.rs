@@ -103,7 +103,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         let (free, cma) = (diff.take(Item::Free), diff.take(Item::FreeCma));
         let lists = locked.buddy().z;
         lists.now.free += free;
-        lists.now.free_cma += cma;
+        lists.now.rare_mut().free_cma += cma;
         free != 0 || cma != 0
     }
 }

@@ -41,23 +41,23 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
                 cma_pages: zone.info.cma_pages,
                 nr_free_pages: lists.now.free,
                 nr_free_pages_exact: lists.now.free + free_diff,
-                nr_free_cma: lists.now.free_cma,
-                nr_free_cma_exact: lists.now.free_cma + cma_diff,
+                nr_free_cma: lists.now.rare().free_cma,
+                nr_free_cma_exact: lists.now.rare().free_cma + cma_diff,
                 nr_free_pages_blocks: if rules.free_pages_blocks {
                     lists.free_pages_blocks
                 } else {
                     0
                 },
                 nr_free_highatomic: if rules.highatomic_free_only {
-                    lists.now.free_highatomic
+                    lists.now.rare().free_highatomic
                 } else {
                     0
                 },
-                nr_reserved_highatomic: lists.now.reserved_highatomic,
+                nr_reserved_highatomic: lists.now.rare().reserved_highatomic,
                 nr_isolate_pageblock: lists.nr_isolate,
-                nr_free: lists.nr_free.map(|by_type| by_type.map(u64::from)),
+                nr_free: lists.nr_free(),
                 marks: core::array::from_fn(|mark| zone.rare.marks[mark].load()),
-                boost: lists.now.boost,
+                boost: lists.now.rare().boost,
                 lowmem_reserve: core::array::from_fn(|kind| zone.rare.lowmem_reserve[kind].load()),
                 flags,
                 numa: NumaCounters { hit: operations, local: operations, ..Default::default() },
@@ -115,7 +115,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     ) {
         self.zones()[zone.index()].peek(|lists| {
             let list = lists.list(order.get(), migratetype);
-            list.for_each(&self.storage.links, |frame| visit(self.geometry.pfn(frame)));
+            list.blocks.for_each(&self.storage.links, |frame| visit(self.geometry.pfn(frame)));
         });
     }
 

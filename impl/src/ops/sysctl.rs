@@ -74,8 +74,8 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
             let step = (share / 4).max(mult_frac(managed, scale, 10_000));
             let mut locked = zone.lock(self.tables(), &diff);
             let lists = locked.buddy().z;
-            lists.now.boost = 0;
-            lists.high = min + 2 * step;
+            lists.now.rare_mut().boost = 0;
+            lists.now.rare_mut().high = min + 2 * step;
             lists.boost_factor = config.tunables.watermark_boost_factor;
             for mark in Mark::ALL {
                 zone.rare.marks[mark.index()].store(min + mark.index() as u64 * step);

@@ -45,20 +45,9 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         // just written piece by piece would wait for all stores before it.
         let Request { order, gfp, attempt } = request;
         match attempt {
-            // The common order as a constant makes the whole way shorter.
-            None if order == Order::ZERO => self.alloc_quick(cpu, Order::ZERO, gfp),
-            None => self.alloc_first(cpu, order, gfp),
+            None => self.alloc_quick(cpu, order, gfp),
             Some((mark, flags)) => self.alloc_at(cpu, order, gfp, mark, flags),
         }
-    }
-
-    /// A first attempt of any order but 0.
-    #[inline(never)]
-    fn alloc_first(&self, cpu: CpuId, order: Order, gfp: Gfp) -> Outcome {
-        if order.get() > self.geometry.max_order {
-            return Outcome::Refused(Refusal::OrderTooLarge(order));
-        }
-        self.alloc_quick(cpu, order, gfp)
     }
 
     /// A first attempt. All is decided by a table and by one check of the preferred zone; what that
@@ -68,21 +57,30 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         let Some(class) = self.classes.get(gfp) else {
             return self.alloc_slowly(cpu, order, gfp, false);
         };
+        if order.get() > self.geometry.max_order {
+            return Outcome::Refused(Refusal::OrderTooLarge(order));
+        }
         let want = class.want(order.get(), gfp);
         let at = usize::from(class.zone);
         let zone = self.zone(at);
-        let mark = if self.geometry.rules.below_high && !zone.is_below_high() {
-            Mark::High
-        } else {
-            Mark::Low
-        };
-        if !zone.has_room(&self.geometry.rules, order.get(), mark, class.highest, want.flags) {
+        if !zone.has_plenty(order.get(), class.highest)
+            && !self.has_room(zone, order.get(), class.highest, want.flags)
+        {
             return self.alloc_slowly(cpu, order, gfp, false);
         }
-        match self.rmqueue(cpu, at, &want) {
+        match self.rmqueue(cpu, at, want) {
             Some(frame) => Outcome::Page(self.geometry.pfn(frame)),
             None => self.alloc_slowly(cpu, order, gfp, true),
         }
+    }
+
+    /// Whether a zone has room for a first attempt, to its mark.
+    #[cold]
+    fn has_room(&self, zone: &Zone<P>, order: u8, highest: ZoneKind, flags: AllocFlags) -> bool {
+        let rules = &self.geometry.rules;
+        let below = rules.below_high && !zone.flags().contains(ZoneFlags::BELOW_HIGH);
+        let mark = if below { Mark::High } else { Mark::Low };
+        zone.has_room(rules, order, mark, highest, flags)
     }
 
     /// A first attempt zone by zone. With `failed`, the preferred zone was allowed and had nothing.
@@ -146,7 +144,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
                 {
                     continue;
                 }
-                if let Some(frame) = self.rmqueue(cpu, at, &attempt.want) {
+                if let Some(frame) = self.rmqueue(cpu, at, attempt.want) {
                     return Outcome::Page(self.geometry.pfn(frame));
                 }
             }
@@ -172,16 +170,16 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
 
     /// Take a block from one zone: the CPU's lists first, then the zone's.
     #[inline(always)]
-    fn rmqueue(&self, cpu: CpuId, at: usize, want: &Want) -> Option<u32> {
+    fn rmqueue(&self, cpu: CpuId, at: usize, want: Want) -> Option<u32> {
         let zone = self.zone(at);
         let slot = self.slot(cpu, at);
         let mut frame = None;
-        if self.geometry.is_pcp_order(want.order)
+        if let Some(list) = self.geometry.pcp_list(want.order, want.migratetype)
             && let Some(mut pcp) = self.try_lock_lists(cpu, slot)
         {
             pcp.free_count >>= 1;
             pcp.free_factor >>= 1;
-            frame = self.pcp_take(zone, &mut pcp, &slot.diff, want);
+            frame = self.pcp_take(zone, &mut pcp, &slot.diff, list, want);
         }
         if frame.is_none() {
             frame = self.rmqueue_direct(cpu, at, want);
@@ -198,11 +196,11 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     }
 
     /// Take a block from the zone's lists.
-    #[cold]
-    fn rmqueue_direct(&self, cpu: CpuId, at: usize, want: &Want) -> Option<u32> {
+    #[inline(never)]
+    fn rmqueue_direct(&self, cpu: CpuId, at: usize, want: Want) -> Option<u32> {
         let mut locked = self.zone(at).lock(self.tables(), &self.slot(cpu, at).diff);
         let frame = locked.buddy().rmqueue_direct(want.order, want.migratetype, want.flags)?;
-        self.hand_out(frame, Allocated { order: want.order, movable: want.movable });
+        self.tables().hand_out(frame, Allocated { order: want.order, movable: want.movable });
         Some(frame)
     }
 

@@ -54,9 +54,10 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         let Some(at) = (0..=attempt.preferred).rev().find(passes) else { return 0 };
         let (zone, slot) = (self.zone(at), self.slot(cpu, at));
         let Some(mut pcp) = self.try_lock_lists(cpu, slot) else { return 0 };
+        let Some(list) = self.geometry.pcp_list(want.order, want.migratetype) else { return 0 };
         let mut got = 0;
         for free in slots.iter_mut().filter(|slot| slot.is_none()) {
-            let Some(frame) = self.pcp_take(zone, &mut pcp, &slot.diff, &want) else { break };
+            let Some(frame) = self.pcp_take(zone, &mut pcp, &slot.diff, list, want) else { break };
             *free = Some(self.geometry.pfn(frame));
             got += 1;
         }

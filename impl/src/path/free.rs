@@ -3,6 +3,7 @@
 use crate::{
     allocator::{PageAllocator, PcpGuard},
     frame::Frame,
+    geometry::NR_LISTS,
     pcp::{FreeRules, Pcp},
     platform::Platform,
     storage::Backing,
@@ -26,28 +27,14 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// If the machine has no such CPU.
     #[inline]
     pub fn free_pages(&self, cpu: CpuId, pfn: Pfn, order: Order) {
-        // The common order as a constant makes the whole way shorter.
-        if order == Order::ZERO {
-            self.free_block(cpu, pfn, Order::ZERO);
-        } else {
-            self.free_block(cpu, pfn, order);
-        }
-    }
-
-    #[inline(always)]
-    fn free_block(&self, cpu: CpuId, pfn: Pfn, order: Order) {
         let Some(freed) = self.accept(pfn, order) else { return };
-        if !self.geometry.is_pcp_order(freed.order) {
-            return self.free_past(cpu, freed, None);
-        }
         let block_type = self.tables().block_type(freed.frame);
-        let Some(list_type) = list_type(block_type) else {
+        let Some(list) = self.geometry.pcp_list(freed.order, block_type) else {
             return self.free_past_lists(cpu, freed, block_type);
         };
-        let slot = self.slot(cpu, freed.zone);
-        match self.try_lock_lists(cpu, slot) {
-            Some(mut pcp) => self.commit(cpu, &mut pcp, freed, block_type, list_type),
-            None => self.free_past_lists(cpu, freed, list_type),
+        match self.try_lock_lists(cpu, self.slot(cpu, freed.zone)) {
+            Some(mut pcp) => self.commit(cpu, &mut pcp, freed, block_type, list),
+            None => self.free_past_lists(cpu, freed, block_type),
         }
     }
 
@@ -61,14 +48,14 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         // Blocks that no per-CPU list holds go first, as the kernel sorts them out beforehand.
         for &(pfn, order) in pages.iter().filter(|(_, order)| !on_lists(*order)) {
             if let Some(freed) = self.accept(pfn, order) {
-                self.free_past(cpu, freed, None);
+                self.free_past_lists(cpu, freed, MigrateType::Unmovable);
             }
         }
         let mut held: Option<(usize, PcpGuard<'_, P>)> = None;
         for &(pfn, order) in pages.iter().filter(|(_, order)| on_lists(*order)) {
             let Some(freed) = self.accept(pfn, order) else { continue };
             let block_type = self.tables().block_type(freed.frame);
-            let Some(list_type) = list_type(block_type) else {
+            let Some(list) = self.geometry.pcp_list(freed.order, block_type) else {
                 held = None;
                 self.free_past_lists(cpu, freed, block_type);
                 continue;
@@ -80,8 +67,8 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
                 held = self.try_lock_lists(cpu, slot).map(|pcp| (freed.zone, pcp));
             }
             match &mut held {
-                Some((_, pcp)) => self.commit(cpu, pcp, freed, block_type, list_type),
-                None => self.free_past_lists(cpu, freed, list_type),
+                Some((_, pcp)) => self.commit(cpu, pcp, freed, block_type, list),
+                None => self.free_past_lists(cpu, freed, block_type),
             }
         }
     }
@@ -105,14 +92,13 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         pcp: &mut Pcp,
         freed: Freed,
         block_type: MigrateType,
-        list_type: MigrateType,
+        list: usize,
     ) {
         let Freed { frame, order, zone } = freed;
         if !self.geometry.accounts_moves {
             self.remember_type(frame, order, block_type);
         }
-        let list = self.geometry.pcp_list(order, list_type);
-        pcp.lists[list].push_head(&self.storage.links, frame);
+        pcp.lists[list % NR_LISTS].push_head(&self.storage.links, frame);
         let rules = FreeRules {
             auto_tuning: self.geometry.auto_tuning,
             half_min: self.geometry.rules.free_high_half_min,
@@ -152,36 +138,33 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         zone.watermark_ok(&self.geometry.rules, &check)
     }
 
-    /// Free a pcp-sized block past the lists: its pageblock is isolated, or the lists are busy.
-    /// `list_type` is the type that the lists would have used.
-    #[cold]
-    fn free_past_lists(&self, cpu: CpuId, freed: Freed, list_type: MigrateType) {
-        let rules = &self.geometry.rules;
-        self.free_past(cpu, freed, (!rules.direct_free_true_type).then_some(list_type));
-    }
-
-    /// Free a block to the zone's lists. `list_type` replaces the pageblock's type (bug P8 of the
-    /// rules up to 6.1) unless the zone holds isolated pageblocks, or held one when the type was
-    /// read: only the zone lock keeps isolation from ending.
-    #[cold]
-    fn free_past(&self, cpu: CpuId, freed: Freed, list_type: Option<MigrateType>) {
+    /// Free a block to the zone's lists: no per-CPU list holds its order, its pageblock (which had
+    /// `block_type`) is isolated, or the lists are busy.
+    #[inline(never)]
+    fn free_past_lists(&self, cpu: CpuId, freed: Freed, block_type: MigrateType) {
         let Freed { frame, order, zone } = freed;
+        let rules = &self.geometry.rules;
+        let pcp_sized = self.geometry.is_pcp_order(order);
         let mut locked = self.zone(zone).lock(self.tables(), &self.slot(cpu, zone).diff);
         let mut buddy = locked.buddy();
         buddy.tables.links[frame as usize].clear();
         buddy.tables.set_frame(frame, Frame::TAIL);
-        let counted = self.geometry.rules.direct_free_counted || !self.geometry.is_pcp_order(order);
-        if counted {
+        if rules.direct_free_counted || !pcp_sized {
             buddy.z.pgfree += 1 << order;
         }
-        let list_type =
-            list_type.filter(|read| buddy.z.nr_isolate == 0 && *read != MigrateType::Isolate);
+        // Up to 6.1 the type that the lists would have used replaces the pageblock's (bug P8),
+        // unless the zone holds isolated pageblocks, or held one when the type was read: only the
+        // zone lock keeps isolation from ending.
+        let list_type = if pcp_sized && !rules.direct_free_true_type && buddy.z.nr_isolate == 0 {
+            list_type(block_type)
+        } else {
+            None
+        };
         buddy.free_direct(frame, order, list_type);
     }
 }
 
-/// The pcp type for pages of a pageblock; `None` for isolated ones, which are not cached.
-#[inline]
+/// The type as which pages of a pageblock are cached; `None` for isolated ones, which are not.
 fn list_type(block_type: MigrateType) -> Option<MigrateType> {
     match block_type {
         MigrateType::Isolate => None,

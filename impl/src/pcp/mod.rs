@@ -1,18 +1,19 @@
 //! Per-CPU lists: one record for each CPU and zone (page_alloc.md §2).
 
 use crate::{
-    geometry::Geometry,
+    geometry::{Geometry, NR_LISTS},
     list::List,
     platform::{PcpLock, Platform},
     vmstat::StatDiff,
 };
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
-use mmspec_model::vocab::{NR_PCP_LISTS_MAX, PcpFlags};
+use mmspec_model::vocab::PcpFlags;
 
 mod drain;
 mod refill;
 mod tuning;
 
+pub(crate) use drain::Group;
 pub(crate) use refill::Want;
 pub(crate) use tuning::{FreeRules, Limits, Sizing};
 
@@ -33,7 +34,7 @@ pub(crate) struct Pcp {
     pub(crate) allocs: u64,
     pub(crate) pgalloc: u64,
     pub(crate) pgfree: u64,
-    pub(crate) lists: [List; NR_PCP_LISTS_MAX],
+    pub(crate) lists: [List; NR_LISTS],
 }
 
 impl Pcp {
@@ -50,7 +51,7 @@ impl Pcp {
         allocs: 0,
         pgalloc: 0,
         pgfree: 0,
-        lists: [List::EMPTY; NR_PCP_LISTS_MAX],
+        lists: [List::EMPTY; NR_LISTS],
     };
 
     /// As at boot, with the flag that the cache sizes decide.

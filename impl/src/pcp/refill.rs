@@ -22,36 +22,44 @@ pub(crate) struct Want {
 }
 
 impl<P: Platform, B: Backing> PageAllocator<P, B> {
-    /// Take a block from a CPU's lists, after a refill if need be. Counts the hand-out.
+    /// Take a block from one of a CPU's lists, after a refill if need be. Counts the hand-out.
     #[inline(always)]
     pub(crate) fn pcp_take(
         &self,
         zone: &Zone<P>,
         pcp: &mut Pcp,
         diff: &StatDiff,
-        want: &Want,
+        list: usize,
+        want: Want,
     ) -> Option<u32> {
-        let list = self.geometry.pcp_list(want.order, want.migratetype);
         if pcp.lists[list].is_empty() {
             self.refill(zone, pcp, diff, list, want);
         }
-        let frame = pcp.lists[list].pop_head(&self.storage.links)?;
+        let tables = self.tables();
+        let frame = pcp.lists[list].pop_head(tables.links)?;
         let pages = 1 << want.order;
         pcp.count -= pages;
         pcp.allocs += 1;
         pcp.pgalloc += pages as u64;
-        self.hand_out(frame, Allocated { order: want.order, movable: want.movable });
+        tables.hand_out(frame, Allocated { order: want.order, movable: want.movable });
         Some(frame)
     }
 
     /// Fetch blocks from the zone, in the order in which it gives them.
     #[cold]
-    fn refill(&self, zone: &Zone<P>, pcp: &mut Pcp, diff: &StatDiff, list: usize, want: &Want) {
+    fn refill(&self, zone: &Zone<P>, pcp: &mut Pcp, diff: &StatDiff, list: usize, want: Want) {
         let blocks = pcp.refill_blocks(want.order, zone.flags(), self.geometry.auto_tuning);
         let mut locked = zone.lock(self.tables(), diff);
         let mut buddy = locked.buddy();
         let (mut mode, mut fetched) = (Mode::Normal, 0);
         while fetched < blocks {
+            if mode == Mode::Normal && !want.flags.contains(AllocFlags::CMA) {
+                let left = blocks - fetched;
+                fetched += buddy.take_run(want.order, want.migratetype, left, &mut pcp.lists[list]);
+                if fetched == blocks {
+                    break;
+                }
+            }
             let found = buddy.rmqueue(want.order, want.migratetype, want.flags, &mut mode);
             let Some((frame, from)) = found else { break };
             buddy.tables.set_frame(frame, Frame::busy(want.order, from));

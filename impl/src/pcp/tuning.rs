@@ -107,19 +107,14 @@ impl Pcp {
         self.alloc_factor >>= 1;
         self.count += pages;
         let limits = self.limits;
-        let mut free_high = false;
-        if high_order {
-            let half_min = if rules.half_min { limits.high_min / 2 } else { 0 };
-            free_high = self.free_count >= limits.batch + half_min
-                && self.flags.contains(PcpFlags::PREV_FREE_HIGH_ORDER)
-                && (!self.flags.contains(PcpFlags::FREE_HIGH_BATCH) || self.count >= limits.batch);
-            self.flags |= PcpFlags::PREV_FREE_HIGH_ORDER;
-        } else {
-            self.flags -= PcpFlags::PREV_FREE_HIGH_ORDER;
-        }
-        if self.free_count < limits.most() {
-            self.free_count += pages;
-        }
+        let half_min = if rules.half_min { limits.high_min / 2 } else { 0 };
+        // Without branches: nobody can foretell the order of the next free.
+        let free_high = high_order
+            & (self.free_count >= limits.batch + half_min)
+            & self.flags.contains(PcpFlags::PREV_FREE_HIGH_ORDER)
+            & (!self.flags.contains(PcpFlags::FREE_HIGH_BATCH) | (self.count >= limits.batch));
+        self.flags.set(PcpFlags::PREV_FREE_HIGH_ORDER, high_order);
+        self.free_count += if self.free_count < limits.most() { pages } else { 0 };
         let limit = self.limit(free_high, zone);
         if self.count < limit {
             return None;

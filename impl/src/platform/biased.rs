@@ -20,19 +20,22 @@ use core::{
     ops::{Deref, DerefMut},
     ptr,
     sync::atomic::{
-        AtomicPtr, AtomicUsize,
+        AtomicPtr,
         Ordering::{Acquire, Relaxed, Release, SeqCst},
         compiler_fence,
     },
 };
 use std::{boxed::Box, sync::Mutex, vec::Vec};
 
-/// What a thread tells of itself: the lock that it is inside as the owner, by address, or 0. Records
+/// What a thread tells of itself: the lock that it is inside as the owner, by address, or null. Records
 /// are never freed; one of an ended thread goes to a new one, with all that is biased to it.
+///
+/// The address is written as a pointer, though never followed, so that one store ends a hold of
+/// either kind.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Record {
-    inside: AtomicUsize,
+    inside: AtomicPtr<Record>,
 }
 
 /// Records of ended threads.
@@ -124,19 +127,13 @@ unsafe impl<T: Send> Sync for BiasedLock<T> {}
 // SAFETY: records live forever and are shared by design: the pointers to them may go anywhere.
 unsafe impl<T: Send> Send for BiasedLock<T> {}
 
-/// How a guard holds its lock.
-#[derive(Clone, Copy)]
-enum Hold {
-    /// As the owner, by its record.
-    Owner(&'static Record),
-    /// By the busy bit; the state to leave behind.
-    Busy(*mut Record),
-}
-
 /// Access to what a [`BiasedLock`] guards.
 pub struct BiasedGuard<'a, T> {
     lock: &'a BiasedLock<T>,
-    hold: Hold,
+    /// What ends the hold: the word to write, and what to write to it. For an owner its record and
+    /// null, for a holder of the busy bit the lock's state and the state to leave behind.
+    word: &'a AtomicPtr<Record>,
+    leave: *mut Record,
     // Stays on its thread (the hold is tied to the thread's record), and lends `&mut T`.
     lends: PhantomData<(&'a mut T, *const ())>,
 }
@@ -151,12 +148,15 @@ impl<T> BiasedLock<T> {
         }
     }
 
-    fn address(&self) -> usize {
-        ptr::from_ref(self).addr()
+    /// The lock's address as records tell it.
+    #[inline]
+    fn address(&self) -> *mut Record {
+        ptr::without_provenance_mut(ptr::from_ref(self).addr())
     }
 
-    fn guard(&self, hold: Hold) -> BiasedGuard<'_, T> {
-        BiasedGuard { lock: self, hold, lends: PhantomData }
+    /// The guard of a holder of the busy bit that leaves `leave` behind.
+    fn busy_guard(&self, leave: *mut Record) -> BiasedGuard<'_, T> {
+        BiasedGuard { lock: self, word: &self.state, leave, lends: PhantomData }
     }
 
     /// Take the lock if nobody is inside: the owner's side.
@@ -167,7 +167,8 @@ impl<T> BiasedLock<T> {
             // SAFETY: records are never freed.
             let record: &'static Record = unsafe { &*record };
             if self.enter(record) {
-                return Some(self.guard(Hold::Owner(record)));
+                let (word, leave) = (&record.inside, ptr::null_mut());
+                return Some(BiasedGuard { lock: self, word, leave, lends: PhantomData });
             }
         }
         self.try_lock_busy()
@@ -180,7 +181,7 @@ impl<T> BiasedLock<T> {
     /// processor, the barrier does the rest.
     #[inline]
     fn enter(&self, record: &'static Record) -> bool {
-        if record.inside.load(Relaxed) != 0 {
+        if !record.inside.load(Relaxed).is_null() {
             return false;
         }
         record.inside.store(self.address(), Release);
@@ -188,7 +189,7 @@ impl<T> BiasedLock<T> {
         if self.state.load(Acquire) == ptr::from_ref(record).cast_mut() {
             return true;
         }
-        record.inside.store(0, Release);
+        record.inside.store(ptr::null_mut(), Release);
         false
     }
 
@@ -243,7 +244,7 @@ impl<T> BiasedLock<T> {
         } else {
             ptr::null_mut()
         };
-        Some(self.guard(Hold::Busy(next)))
+        Some(self.busy_guard(next))
     }
 
     /// Wait for the lock: the side of all other CPUs.
@@ -263,7 +264,7 @@ impl<T> BiasedLock<T> {
             self.state.store(owner, Release);
             panic!("a thread waits for a lock that it holds");
         }
-        self.guard(Hold::Busy(owner))
+        self.busy_guard(owner)
     }
 }
 
@@ -299,10 +300,7 @@ impl<T> DerefMut for BiasedGuard<'_, T> {
 impl<T> Drop for BiasedGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        match self.hold {
-            Hold::Owner(record) => record.inside.store(0, Release),
-            Hold::Busy(next) => self.lock.state.store(next, Release),
-        }
+        self.word.store(self.leave, Release);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Splitting and merging (page_alloc.md §1.2 to §1.8).
 
-use super::{Buddy, occupancy_bit};
-use crate::{frame::Frame, vmstat::Item};
+use super::Buddy;
+use crate::{frame::Frame, list::List, pcp::Group, vmstat::Item};
 use mmspec_model::vocab::{MergeRetype, MigrateType, NR_PAGE_ORDERS};
 
 /// Where a freed block goes on its list.
@@ -28,41 +28,64 @@ impl Buddy<'_> {
         }
     }
 
-    /// The CMA part of [`Buddy::account`] alone.
-    pub(crate) fn account_cma(&mut self, delta: i64) {
-        self.z.now.free_cma += self.diff.add(Item::FreeCma, delta, self.z.threshold);
+    /// As many steps of [`Buddy::account`].
+    #[inline(never)]
+    pub(crate) fn account_steps(&mut self, delta: i64, steps: u32, migratetype: MigrateType) {
+        let threshold = self.z.threshold;
+        match migratetype {
+            MigrateType::Isolate => {}
+            MigrateType::Cma => (0..steps).for_each(|_| self.account(delta, migratetype)),
+            _ => self.z.now.free += self.diff.add_steps(Item::Free, delta, steps, threshold),
+        }
     }
 
-    /// Count a block that joins (`sign` 1) or leaves (−1) a list.
-    #[inline]
-    fn count_block(&mut self, order: u8, migratetype: MigrateType, sign: i64) {
+    /// The CMA part of [`Buddy::account`] alone.
+    pub(crate) fn account_cma(&mut self, delta: i64) {
+        self.z.now.rare_mut().free_cma += self.diff.add(Item::FreeCma, delta, self.z.threshold);
+    }
+
+    /// Count blocks that join a list, or leave it if there are less than none.
+    #[inline(always)]
+    fn count_block(&mut self, order: u8, migratetype: MigrateType, blocks: i64) {
+        if order >= self.geometry.pageblock_order || migratetype == MigrateType::HighAtomic {
+            self.count_special(order, migratetype, blocks);
+        }
+    }
+
+    #[inline(never)]
+    fn count_special(&mut self, order: u8, migratetype: MigrateType, blocks: i64) {
         if order >= self.geometry.pageblock_order && migratetype != MigrateType::Isolate {
-            self.z.free_pages_blocks += sign << order;
+            self.z.free_pages_blocks += blocks << order;
         }
         if migratetype == MigrateType::HighAtomic {
-            let pages = self.z.now.free_highatomic;
-            self.z.now.free_highatomic = pages.wrapping_add_signed(sign << order);
+            let pages = self.z.now.rare().free_highatomic;
+            self.z.now.rare_mut().free_highatomic = pages.wrapping_add_signed(blocks << order);
         }
     }
 
     /// Put a block at the head of a list.
-    #[inline]
+    #[inline(always)]
     pub(super) fn link_head(&mut self, frame: u32, order: u8, migratetype: MigrateType) {
-        self.z.lists[usize::from(order)][migratetype.index()].push_head(self.tables.links, frame);
-        self.linked(frame, order, migratetype);
+        let list = self.z.list_mut(order, migratetype);
+        list.nr_free += 1;
+        list.blocks.push_head(self.tables.links, frame);
+        let bit = list.bit;
+        self.linked(frame, order, migratetype, bit);
     }
 
     /// Put a block at the tail of a list.
-    #[inline]
+    #[inline(always)]
     pub(super) fn link_tail(&mut self, frame: u32, order: u8, migratetype: MigrateType) {
-        self.z.lists[usize::from(order)][migratetype.index()].push_tail(self.tables.links, frame);
-        self.linked(frame, order, migratetype);
+        let list = self.z.list_mut(order, migratetype);
+        list.nr_free += 1;
+        list.blocks.push_tail(self.tables.links, frame);
+        let bit = list.bit;
+        self.linked(frame, order, migratetype, bit);
     }
 
-    #[inline]
-    fn linked(&mut self, frame: u32, order: u8, migratetype: MigrateType) {
-        self.z.nr_free[usize::from(order)][migratetype.index()] += 1;
-        self.z.now.occupancy |= occupancy_bit(usize::from(order), migratetype);
+    #[inline(always)]
+    fn linked(&mut self, frame: u32, order: u8, migratetype: MigrateType, bit: u32) {
+        self.z.now.occupancy |= 1 << bit;
         self.count_block(order, migratetype, 1);
         self.tables.set_frame(frame, Frame::free(order, migratetype));
     }
@@ -73,16 +96,35 @@ impl Buddy<'_> {
     pub(super) fn unlink(&mut self, frame: u32, order: u8) -> MigrateType {
         let state = self.tables.frame(frame);
         debug_assert!(state.is_free_of(order), "frame {frame} is {state:?}, not free at {order}");
-        let migratetype = state.migratetype();
-        let list = &mut self.z.lists[usize::from(order)][migratetype.index()];
-        list.unlink(self.tables.links, frame);
-        if list.is_empty() {
-            self.z.now.occupancy &= !occupancy_bit(usize::from(order), migratetype);
+        self.unlink_from(frame, order, state.migratetype())
+    }
+
+    /// The same for a block on the list of a known type.
+    #[inline(always)]
+    fn unlink_from(&mut self, frame: u32, order: u8, migratetype: MigrateType) -> MigrateType {
+        let list = self.z.list_mut(order, migratetype);
+        list.nr_free -= 1;
+        list.blocks.unlink(self.tables.links, frame);
+        if list.nr_free == 0 {
+            self.z.now.occupancy &= !(1 << list.bit);
         }
-        self.z.nr_free[usize::from(order)][migratetype.index()] -= 1;
         self.count_block(order, migratetype, -1);
         self.tables.set_frame(frame, Frame::TAIL);
         migratetype
+    }
+
+    /// Take the head of a list that is not empty.
+    #[inline(always)]
+    fn pop(&mut self, order: u8, migratetype: MigrateType) -> u32 {
+        let list = self.z.list_mut(order, migratetype);
+        let frame = list.blocks.head();
+        list.blocks.pop_head(self.tables.links);
+        list.nr_free -= 1;
+        if list.nr_free == 0 {
+            self.z.now.occupancy &= !(1 << list.bit);
+        }
+        self.count_block(order, migratetype, -1);
+        frame
     }
 
     /// Orders of at least `order` with blocks of a type, as bits.
@@ -125,7 +167,7 @@ impl Buddy<'_> {
 
     /// Take the head of a list of order `found`, keep the lowest 2^`order` pages and list the rest
     /// as `rest`; one statistics update.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_and_expand(
         &mut self,
         found: u8,
@@ -133,8 +175,8 @@ impl Buddy<'_> {
         list: MigrateType,
         rest: MigrateType,
     ) -> u32 {
-        let frame = self.z.list(found, list).head();
-        self.unlink(frame, found);
+        let frame = self.pop(found, list);
+        self.tables.set_frame(frame, Frame::TAIL);
         self.expand(frame, order, found, rest);
         if self.geometry.accounts_moves {
             self.account(-(1 << order), rest);
@@ -142,43 +184,157 @@ impl Buddy<'_> {
         frame
     }
 
+    /// Take up to `most` blocks of one of the pcp types as if one by one, each from the smallest
+    /// sufficient order, as long as its own lists have any; they go to the tail of `to`, busy. How
+    /// many they are.
+    ///
+    /// A block that is split serves the following requests too, from its lowest page upwards: no
+    /// smaller one was free. So its pieces need not be listed in between, and what is left of it in
+    /// the end makes one block for each order.
+    pub(crate) fn take_run(
+        &mut self,
+        order: u8,
+        migratetype: MigrateType,
+        most: u32,
+        to: &mut List,
+    ) -> u32 {
+        let (links, frames) = (self.tables.links, self.tables.frames);
+        let busy = Frame::busy(order, migratetype);
+        let mut taken = 0;
+        while taken < most {
+            let orders = self.orders_with(order, migratetype);
+            if orders == 0 {
+                break;
+            }
+            let found = orders.trailing_zeros() as u8;
+            if found == order {
+                // They lie in a chain already.
+                let list = self.z.list_mut(order, migratetype);
+                let set_busy = |frame: u32| frames[frame as usize].set(busy);
+                let count = to.splice_tail(links, &mut list.blocks, most - taken, set_busy);
+                list.nr_free -= count;
+                if list.nr_free == 0 {
+                    self.z.now.occupancy &= !(1 << list.bit);
+                }
+                self.count_block(order, migratetype, -i64::from(count));
+                taken += count;
+                continue;
+            }
+            let block = self.pop(found, migratetype);
+            let pieces = 1 << (found - order);
+            let wanted = pieces.min(most - taken);
+            let (last, step) = (block + ((wanted - 1) << order), 1 << order);
+            let mut piece = block;
+            while piece <= last {
+                frames[piece as usize].set(busy);
+                piece += step;
+            }
+            to.push_tail_run(links, block, last, step);
+            let mut left = wanted;
+            while left < pieces {
+                let above = left.trailing_zeros() as u8;
+                self.link_head(block + (left << order), order + above, migratetype);
+                left += 1 << above;
+            }
+            taken += wanted;
+        }
+        if self.geometry.accounts_moves {
+            self.account_steps(-(1 << order), taken, migratetype);
+        }
+        taken
+    }
+
     /// The buddy of a block, if it is free as a whole and in this zone (page_alloc.md §1.2).
-    #[inline]
-    fn free_buddy(&self, frame: u32, order: u8) -> Option<u32> {
+    #[inline(always)]
+    fn free_buddy(&self, frame: u32, order: u8) -> Option<(u32, Frame)> {
         let buddy = frame ^ (1 << order);
-        let free = self.info.contains(buddy) && self.tables.frame(buddy).is_free_of(order);
-        free.then_some(buddy)
+        if !self.info.contains_near(buddy) {
+            return None;
+        }
+        let state = self.tables.frame(buddy);
+        state.is_free_of(order).then_some((buddy, state))
     }
 
     /// Free a block whose head has state TAIL: account, merge, list (page_alloc.md §1.3).
-    #[inline]
     pub(crate) fn free_block(
         &mut self,
-        mut frame: u32,
-        mut order: u8,
+        frame: u32,
+        order: u8,
         migratetype: MigrateType,
         placement: Placement,
     ) {
-        debug_assert!(frame & ((1 << order) - 1) == 0, "frame {frame} is unaligned for {order}");
         self.account(1 << order, migratetype);
-        let max_order = self.geometry.max_order;
-        while order < max_order {
-            let Some(buddy) = self.free_buddy(frame, order) else { break };
+        self.merge(frame, order, migratetype, placement);
+    }
+
+    /// Free blocks from per-CPU lists, with the types of their pageblocks or (not `reread`) those
+    /// that they remember.
+    ///
+    /// A group of 2^n blocks side by side, that make up an aligned block of one pageblock, comes
+    /// free as if one by one, upwards or downwards. What they merge to in between has its buddy in
+    /// the group, and is gone from the lists in the end: only the whole block remains.
+    #[inline(never)]
+    pub(crate) fn free_groups(&mut self, groups: &[Group], reread: bool) {
+        // Blocks of one order that are not accounted yet: nothing looks at the counters meanwhile.
+        let (mut steps, mut steps_order) = (0, 0);
+        for group in groups {
+            let (lowest, order, group) = group.parts();
+            let migratetype = if reread {
+                self.tables.block_type(lowest)
+            } else {
+                self.tables.frame(lowest).migratetype()
+            };
+            if order != steps_order || !migratetype.is_pcp_type() {
+                self.account_steps(1 << steps_order, steps, MigrateType::Unmovable);
+                (steps, steps_order) = (0, order);
+            }
+            if migratetype.is_pcp_type() {
+                steps += 1 << group;
+            } else {
+                self.account_steps(1 << order, 1 << group, migratetype);
+            }
+            for at in 1..1 << group {
+                self.tables.set_frame(lowest + (at << order), Frame::TAIL);
+            }
+            self.merge(lowest, order + group, migratetype, Placement::ByBuddy);
+        }
+        self.account_steps(1 << steps_order, steps, MigrateType::Unmovable);
+    }
+
+    /// Merge a block with its buddies and list what comes of it. Most blocks find their buddy busy.
+    #[inline(always)]
+    fn merge(&mut self, frame: u32, order: u8, migratetype: MigrateType, placement: Placement) {
+        debug_assert!(frame & ((1 << order) - 1) == 0, "frame {frame} is unaligned for {order}");
+        let (frame, order) =
+            if order < self.geometry.max_order && self.free_buddy(frame, order).is_some() {
+                self.merge_on(frame, order, migratetype)
+            } else {
+                (frame, order)
+            };
+        if placement == Placement::Tail || self.is_merge_likely(frame, order) {
+            self.link_tail(frame, order, migratetype);
+        } else {
+            self.link_head(frame, order, migratetype);
+        }
+    }
+
+    /// Take the buddies off their lists as long as they are free; the block that comes of it.
+    #[inline(never)]
+    fn merge_on(&mut self, mut frame: u32, mut order: u8, migratetype: MigrateType) -> (u32, u8) {
+        self.tables.set_frame(frame, Frame::TAIL);
+        while order < self.geometry.max_order {
+            let Some((buddy, state)) = self.free_buddy(frame, order) else { break };
             if order >= self.geometry.pageblock_order && !self.may_merge(buddy, migratetype) {
                 break;
             }
-            self.unlink(buddy, order);
+            self.unlink_from(buddy, order, state.migratetype());
             if order >= self.geometry.pageblock_order {
                 self.retype_merged(buddy, order, migratetype);
             }
             frame &= buddy;
             order += 1;
         }
-        if placement == Placement::Tail || self.is_merge_likely(frame, order) {
-            self.link_tail(frame, order, migratetype);
-        } else {
-            self.link_head(frame, order, migratetype);
-        }
+        (frame, order)
     }
 
     /// Whether blocks may merge across pageblocks: alike, or both of types that mix.
@@ -200,7 +356,7 @@ impl Buddy<'_> {
     }
 
     /// Whether the block would merge twice if its buddy came free (page_alloc.md §1.4).
-    #[inline]
+    #[inline(always)]
     fn is_merge_likely(&self, frame: u32, order: u8) -> bool {
         if order + 1 >= self.geometry.max_order {
             return false;
@@ -211,6 +367,7 @@ impl Buddy<'_> {
 
     /// Free an allocated block past the per-CPU lists, each pageblock by its own type where the
     /// rules say so (page_alloc.md §1.16). `migratetype` overrides the pageblock's type.
+    #[inline(always)]
     pub(crate) fn free_direct(&mut self, frame: u32, order: u8, migratetype: Option<MigrateType>) {
         let pageblock_order = self.geometry.pageblock_order;
         if order > pageblock_order && self.geometry.rules.split_large_frees {
@@ -218,7 +375,8 @@ impl Buddy<'_> {
             return;
         }
         let migratetype = migratetype.unwrap_or_else(|| self.tables.block_type(frame));
-        self.free_block(frame, order, migratetype, Placement::ByBuddy);
+        self.account(1 << order, migratetype);
+        self.merge(frame, order, migratetype, Placement::ByBuddy);
     }
 
     /// Free a block larger than a pageblock piece by piece, ascending.

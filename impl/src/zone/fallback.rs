@@ -26,7 +26,7 @@ impl Buddy<'_> {
     fn find(&self, order: u8, start: MigrateType) -> Option<Found> {
         let on_order = |list: &MigrateType| self.orders_with(order, *list) >> order & 1 != 0;
         let list = fallbacks(start).into_iter().find(on_order)?;
-        Some(Found { frame: self.z.list(order, list).head(), order, list })
+        Some(Found { frame: self.z.list(order, list).blocks.head(), order, list })
     }
 
     /// As [`Buddy::find`] in the smallest order of at least `order`.
@@ -221,13 +221,17 @@ impl Buddy<'_> {
         if self.z.boost_factor == 0 || 4 * pageblock > self.info.managed {
             return;
         }
-        let max = super::watermark::mult_frac(self.z.high, u64::from(self.z.boost_factor), 10_000);
+        let max = super::watermark::mult_frac(
+            self.z.now.rare().high,
+            u64::from(self.z.boost_factor),
+            10_000,
+        );
         if max == 0 {
             return;
         }
-        self.z.now.boost = (self.z.now.boost + pageblock).min(max.max(pageblock));
+        self.z.now.rare_mut().boost = (self.z.now.rare().boost + pageblock).min(max.max(pageblock));
         if flags.contains(AllocFlags::KSWAPD) {
-            self.z.boosted = true;
+            self.z.now.rare_mut().boosted = true;
         }
     }
 }

@@ -23,14 +23,14 @@ impl Buddy<'_> {
     pub(crate) fn reserve_highatomic(&mut self, frame: u32, order: u8, limit: u64) {
         let pageblock = u64::from(self.geometry.pageblock_pages());
         let block_type = self.tables.block_type(frame);
-        if self.z.now.reserved_highatomic >= limit || !block_type.is_pcp_type() {
+        if self.z.now.rare().reserved_highatomic >= limit || !block_type.is_pcp_type() {
             return;
         }
         let highatomic = MigrateType::HighAtomic;
         let all = self.geometry.rules.highatomic_limit == HighatomicLimit::RoundedUp;
         if all && order >= self.geometry.pageblock_order {
             self.tables.set_block_types(frame, order, highatomic);
-            self.z.now.reserved_highatomic += 1 << order;
+            self.z.now.rare_mut().reserved_highatomic += 1 << order;
             return;
         }
         let range = self.movable_range(frame);
@@ -41,24 +41,24 @@ impl Buddy<'_> {
             self.move_free_blocks(range, block_type, highatomic);
         }
         self.tables.set_block_type(frame, highatomic);
-        self.z.now.reserved_highatomic += pageblock;
+        self.z.now.rare_mut().reserved_highatomic += pageblock;
     }
 
     /// Give one reserved pageblock (or larger block) back to `migratetype`; whether anything moved.
     pub(crate) fn unreserve_highatomic(&mut self, migratetype: MigrateType, force: bool) -> bool {
         let pageblock = u64::from(self.geometry.pageblock_pages());
-        if !force && self.z.now.reserved_highatomic <= pageblock {
+        if !force && self.z.now.rare().reserved_highatomic <= pageblock {
             return false;
         }
         let highatomic = MigrateType::HighAtomic;
         for order in 0..=self.geometry.max_order {
-            let list = self.z.list(order, highatomic);
+            let list = self.z.list(order, highatomic).blocks;
             if list.is_empty() {
                 continue;
             }
             let frame = list.head();
-            let size = pageblock.max(1 << order).min(self.z.now.reserved_highatomic);
-            self.z.now.reserved_highatomic -= size;
+            let size = pageblock.max(1 << order).min(self.z.now.rare().reserved_highatomic);
+            self.z.now.rare_mut().reserved_highatomic -= size;
             let moved = if order < self.geometry.pageblock_order {
                 let moved = self
                     .movable_range(frame)

@@ -27,18 +27,33 @@ pub(crate) struct ZoneInfo {
     /// First frame and one past the last, as table indices.
     pub(crate) start: u32,
     pub(crate) end: u32,
+    /// Both are multiples of the largest block, so that no block reaches over them.
+    pub(crate) whole: bool,
     pub(crate) present: u64,
     pub(crate) managed: u64,
     pub(crate) cma_pages: u64,
 }
 
 impl ZoneInfo {
-    pub(crate) const VACANT: Self =
-        Self { kind: ZoneKind::Dma, start: 0, end: 0, present: 0, managed: 0, cma_pages: 0 };
+    pub(crate) const VACANT: Self = Self {
+        kind: ZoneKind::Dma,
+        start: 0,
+        end: 0,
+        whole: false,
+        present: 0,
+        managed: 0,
+        cma_pages: 0,
+    };
 
     #[inline]
     pub(crate) fn contains(&self, frame: u32) -> bool {
         self.start <= frame && frame < self.end
+    }
+
+    /// The same for a frame in the same largest block as one of the zone.
+    #[inline(always)]
+    fn contains_near(&self, frame: u32) -> bool {
+        self.whole || self.contains(frame)
     }
 
     /// Whether the zone holds the whole of a run.
@@ -51,43 +66,101 @@ impl ZoneInfo {
 /// unlocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Shown {
-    /// NR_FREE_PAGES and NR_FREE_CMA_PAGES without the per-CPU diffs.
+    /// NR_FREE_PAGES without the per-CPU diffs.
     pub(crate) free: i64,
+    /// One bit for each non-empty list: 11 orders for each type but Isolate, see [`occupancy_bit`].
+    pub(crate) occupancy: u64,
+    rare: RareShown,
+    /// The rare part is not as readers see it.
+    rare_changed: bool,
+}
+
+/// The part of [`Shown`] that seldom changes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct RareShown {
+    /// NR_FREE_CMA_PAGES without the per-CPU diffs.
     pub(crate) free_cma: i64,
     /// Pages on HighAtomic lists.
     pub(crate) free_highatomic: u64,
-    /// One bit for each non-empty list: 11 orders for each type but Isolate, see [`occupancy_bit`].
-    pub(crate) occupancy: u64,
     pub(crate) reserved_highatomic: u64,
     pub(crate) boost: u64,
+    /// The HIGH mark without boost; it bounds the boost.
+    pub(crate) high: u64,
+    /// A fallback boosted for a caller that may wake kswapd: to be shown as a zone flag.
+    pub(crate) boosted: bool,
 }
 
-/// The bit of [`Shown::occupancy`] for a list; 0 for Isolate, which nobody searches.
-#[inline]
+impl Shown {
+    const NEW: Self = Self {
+        free: 0,
+        occupancy: 0,
+        rare: RareShown {
+            free_cma: 0,
+            free_highatomic: 0,
+            reserved_highatomic: 0,
+            boost: 0,
+            high: 0,
+            boosted: false,
+        },
+        rare_changed: false,
+    };
+
+    #[inline]
+    pub(crate) fn rare(&self) -> &RareShown {
+        &self.rare
+    }
+
+    /// The rare part, to be changed.
+    #[inline]
+    pub(crate) fn rare_mut(&mut self) -> &mut RareShown {
+        self.rare_changed = true;
+        &mut self.rare
+    }
+
+    /// Free pages above the HIGH mark that every request may use, whatever the rules say of the
+    /// reserve; see [`Zone::has_plenty`].
+    fn room(&self) -> i64 {
+        let rare = &self.rare;
+        let reserve = rare.free_highatomic.max(rare.reserved_highatomic);
+        self.free - rare.free_cma.max(0) - (reserve + rare.high + rare.boost) as i64
+    }
+}
+
+/// The bit of [`Shown::occupancy`] for a list; the highest for those of Isolate, which nobody
+/// searches.
 pub(crate) const fn occupancy_bit(order: usize, migratetype: MigrateType) -> u64 {
     match migratetype {
-        MigrateType::Isolate => 0,
+        MigrateType::Isolate => 1 << 63,
         _ => 1 << (migratetype.index() * NR_PAGE_ORDERS + order),
     }
 }
 
+/// The free blocks of one order and type.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(16))]
+pub(crate) struct FreeList {
+    pub(crate) blocks: List,
+    pub(crate) nr_free: u32,
+    /// The number of its bit in [`Shown::occupancy`].
+    bit: u32,
+}
+
+/// Room for the orders of a type: a power of two, so that a list is found without a product.
+const ORDERS: usize = NR_PAGE_ORDERS.next_power_of_two();
+
 /// What the zone lock guards.
 #[derive(Clone, Debug)]
 pub(crate) struct FreeLists {
-    lists: [[List; NR_MIGRATETYPES]; NR_PAGE_ORDERS],
-    pub(crate) nr_free: [[u32; NR_MIGRATETYPES]; NR_PAGE_ORDERS],
+    lists: [FreeList; NR_MIGRATETYPES * ORDERS],
     pub(crate) now: Shown,
-    shown: Shown,
+    shown_free: i64,
+    shown_occupancy: u64,
     /// Diffs beyond this are pushed.
     pub(crate) threshold: i64,
     /// NR_FREE_PAGES_BLOCKS, exact.
     pub(crate) free_pages_blocks: i64,
     pub(crate) nr_isolate: u64,
-    /// The base HIGH mark and the boost factor: they bound the boost.
-    pub(crate) high: u64,
     pub(crate) boost_factor: u32,
-    /// A fallback boosted for a caller that may wake kswapd; shown as a zone flag at unlock.
-    boosted: bool,
     /// Events of operations that did not go through a per-CPU list: hand-outs, pages handed out,
     /// pages given back.
     pub(crate) allocs: u64,
@@ -97,37 +170,46 @@ pub(crate) struct FreeLists {
 
 impl FreeLists {
     pub(crate) const EMPTY: Self = Self {
-        lists: [[List::EMPTY; NR_MIGRATETYPES]; NR_PAGE_ORDERS],
-        nr_free: [[0; NR_MIGRATETYPES]; NR_PAGE_ORDERS],
-        now: Shown {
-            free: 0,
-            free_cma: 0,
-            free_highatomic: 0,
-            occupancy: 0,
-            reserved_highatomic: 0,
-            boost: 0,
+        lists: {
+            let empty = FreeList { blocks: List::EMPTY, nr_free: 0, bit: 0 };
+            let mut lists = [empty; NR_MIGRATETYPES * ORDERS];
+            let mut at = 0;
+            while at < lists.len() {
+                let (of_type, order) = (MigrateType::ALL[at / ORDERS], at % ORDERS);
+                if order < NR_PAGE_ORDERS {
+                    lists[at].bit = occupancy_bit(order, of_type).trailing_zeros();
+                }
+                at += 1;
+            }
+            lists
         },
-        shown: Shown {
-            free: 0,
-            free_cma: 0,
-            free_highatomic: 0,
-            occupancy: 0,
-            reserved_highatomic: 0,
-            boost: 0,
-        },
+        now: Shown::NEW,
+        shown_free: 0,
+        shown_occupancy: 0,
         threshold: 0,
         free_pages_blocks: 0,
         nr_isolate: 0,
-        high: 0,
         boost_factor: 0,
-        boosted: false,
         allocs: 0,
         pgalloc: 0,
         pgfree: 0,
     };
 
-    pub(crate) fn list(&self, order: u8, migratetype: MigrateType) -> &List {
-        &self.lists[usize::from(order)][migratetype.index()]
+    #[inline]
+    pub(crate) fn list(&self, order: u8, migratetype: MigrateType) -> &FreeList {
+        &self.lists[migratetype.index() * ORDERS + usize::from(order) % ORDERS]
+    }
+
+    #[inline(always)]
+    fn list_mut(&mut self, order: u8, migratetype: MigrateType) -> &mut FreeList {
+        &mut self.lists[migratetype.index() * ORDERS + usize::from(order) % ORDERS]
+    }
+
+    /// Blocks by order and type.
+    pub(crate) fn nr_free(&self) -> [[u64; NR_MIGRATETYPES]; NR_PAGE_ORDERS] {
+        core::array::from_fn(|order| {
+            MigrateType::ALL.map(|of_type| u64::from(self.list(order as u8, of_type).nr_free))
+        })
     }
 }
 
@@ -151,6 +233,8 @@ pub(crate) struct Counters<W> {
     pub(crate) free_cma: W,
     pub(crate) free_highatomic: W,
     pub(crate) occupancy: W,
+    /// [`Shown::room`], signed.
+    pub(crate) room: W,
 }
 
 /// Keeps the lock's line away from those of the readers.
@@ -184,6 +268,7 @@ impl<P: Platform> Zone<P> {
                 free_cma: word(),
                 free_highatomic: word(),
                 occupancy: word(),
+                room: word(),
             },
             lists: OwnLine(P::ZoneLock::new(FreeLists::EMPTY)),
         }
@@ -208,6 +293,7 @@ impl<P: Platform> Zone<P> {
                 free_cma: copy(&self.counters.free_cma),
                 free_highatomic: copy(&self.counters.free_highatomic),
                 occupancy: copy(&self.counters.occupancy),
+                room: copy(&self.counters.room),
             },
             lists: OwnLine(P::ZoneLock::new(self.lists.0.lock().clone())),
         }
@@ -250,34 +336,40 @@ impl<P: Platform> LockedZone<'_, P> {
 }
 
 impl<P: Platform> Drop for LockedZone<'_, P> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
         let lists = &mut *self.lists;
-        let (now, shown) = (lists.now, lists.shown);
         let counters = &self.zone.counters;
-        if now.occupancy != shown.occupancy {
-            counters.occupancy.store(now.occupancy);
+        if lists.now.occupancy != lists.shown_occupancy {
+            lists.shown_occupancy = lists.now.occupancy;
+            counters.occupancy.store(lists.now.occupancy);
         }
-        if now.free != shown.free {
-            counters.free.store(now.free as u64);
+        if lists.now.free != lists.shown_free {
+            lists.shown_free = lists.now.free;
+            counters.free.store(lists.now.free as u64);
+            counters.room.store(lists.now.room() as u64);
         }
-        if now.free_cma != shown.free_cma {
-            counters.free_cma.store(now.free_cma as u64);
+        if lists.now.rare_changed {
+            self.show_rare();
         }
-        if now.free_highatomic != shown.free_highatomic {
-            counters.free_highatomic.store(now.free_highatomic);
-        }
-        if now.reserved_highatomic != shown.reserved_highatomic {
-            self.zone.rare.reserved_highatomic.store(now.reserved_highatomic);
-        }
-        if now.boost != shown.boost {
-            self.zone.rare.boost.store(now.boost);
-        }
-        if lists.boosted {
-            lists.boosted = false;
+    }
+}
+
+impl<P: Platform> LockedZone<'_, P> {
+    /// Show what seldom changes.
+    #[cold]
+    fn show_rare(&mut self) {
+        let now = &mut self.lists.now;
+        now.rare_changed = false;
+        if core::mem::take(&mut now.rare.boosted) {
             self.zone.set_flag(mmspec_model::vocab::ZoneFlags::BOOSTED_WATERMARK);
         }
-        lists.shown = now;
+        let (counters, rare) = (&self.zone.counters, &self.zone.rare);
+        counters.free_cma.store(now.rare.free_cma as u64);
+        counters.free_highatomic.store(now.rare.free_highatomic);
+        rare.reserved_highatomic.store(now.rare.reserved_highatomic);
+        rare.boost.store(now.rare.boost);
+        counters.room.store(now.room() as u64);
     }
 }
 

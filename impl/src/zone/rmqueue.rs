@@ -45,7 +45,7 @@ impl Buddy<'_> {
     /// More than half of the free pages are CMA's, by the cached counters.
     #[inline]
     fn cma_outweighs(&self) -> bool {
-        self.z.now.free_cma.max(0) > self.z.now.free.max(0) / 2
+        self.z.now.rare().free_cma.max(0) > self.z.now.free.max(0) / 2
     }
 
     #[cold]

@@ -153,14 +153,20 @@ impl<P: Platform> Zone<P> {
         self.is_ok(rules, check, self.mark(check.mark) + check.extra, self.cached_free())
     }
 
-    #[inline]
-    pub(crate) fn is_below_high(&self) -> bool {
-        self.flags().contains(ZoneFlags::BELOW_HIGH)
+    /// Whether there are pages above the HIGH mark for a request that opens no reserve and for all
+    /// that it may not use: then every check for it passes and changes nothing.
+    #[inline(always)]
+    pub(crate) fn has_plenty(&self, order: u8, highest: ZoneKind) -> bool {
+        let reserve = self.rare.lowmem_reserve[highest.index()].load() as i64;
+        let room = self.counters.room.load() as i64 - ((1 << order) - 1) > reserve;
+        let lists = self.counters.occupancy.load() & ORDINARY_LISTS[usize::from(order)];
+        // No branch for an order that nobody can foretell.
+        room & ((order == 0) | (lists != 0))
     }
 
     /// The fast check for flags that open no reserve, as far as it goes without looking twice: what
     /// passes here passes there.
-    #[inline(always)]
+    #[inline(never)]
     pub(crate) fn has_room(
         &self,
         rules: &Rules,
