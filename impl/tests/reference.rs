@@ -45,7 +45,7 @@ fn machine(rng: &mut Rng) -> Machine {
     machine.thp_order = (pageblock_order > 3 && rng.percent(60)).then_some(machine.pageblock_order);
     machine.free_high_batch = rng.percent(50);
     // Large enough for a refill batch above 1.
-    let frames = if rng.percent(4) { 20_000 } else { frames };
+    let frames = if rng.percent(15) { rng.pick(&[9_000, 20_000]) } else { frames };
     let start = rng.pick(&[0, 0, block, block / 2 + 1]);
     let third = (frames / 3).max(1);
     let zones = match rng.below(4) {
