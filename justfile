@@ -72,6 +72,12 @@ engines time=seconds:
 bugs *args:
     proptests/bugs/run {{args}}
 
+# Mutants of the allocator's core (docs/mutants.md; needs cargo-mutants 27): a quick judge first,
+# then all tests of the package for what it misses.
+mutants *args:
+    cargo mutants --cargo-arg=--test=reference {{args}} || case $? in 2|3) ;; *) exit 1 ;; esac
+    cargo mutants --iterate {{args}}
+
 # The allocator and its peers under the same loads (docs/speed.md); [rounds] [load] [allocator].
 bench *args:
     cargo run --release --locked --manifest-path impl/benches/peers/Cargo.toml -- {{args}}
