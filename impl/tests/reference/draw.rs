@@ -85,8 +85,13 @@ pub(crate) fn tunables(rng: &mut Rng, machine: &Machine) -> Tunables {
         ratios = ratios.map(|_| rng.pick(&[0, 1, 2, 8, 256]));
     }
     Tunables {
-        min_free_kbytes: rng.percent(70).then(|| 4 * rng.below(frames / 6 + 2) as u32),
-        watermark_scale_factor: rng.pick(&[10, 10, 1, 100, 1000, 3000]),
+        // A mark may be a share of the memory, or a few pages.
+        min_free_kbytes: match rng.below(4) {
+            0 => None,
+            1 => Some(4 * rng.below(12) as u32),
+            _ => Some(4 * rng.below(frames / 6 + 2) as u32),
+        },
+        watermark_scale_factor: rng.pick(&[10, 10, 1, 1, 100, 1000, 3000]),
         watermark_boost_factor: rng.pick(&[15_000, 15_000, 0, 5_000, 40_000]),
         lowmem_reserve_ratio: ratios,
         percpu_pagelist_high_fraction: rng.pick(&[0, 0, 0, 8, 9, 64]),

@@ -298,6 +298,9 @@ impl Pair {
         let flags = self.flags(flags);
         both!(self, a => a.watermark_ok(zone, order, mark, highest, flags));
         both!(self, a => a.watermark_fast(zone, order, mark, highest, flags, gfp));
+        // The one who need not wait for a boost to be worked off.
+        let (order, mark, gfp) = (Order::ZERO, Mark::Min, Gfp::ATOMIC);
+        both!(self, a => a.watermark_fast(zone, order, mark, highest, flags, gfp));
     }
 
     fn run(&mut self) {
