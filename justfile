@@ -13,11 +13,13 @@ check: fmt-check lint doc fuzz-check
 fmt-check:
     cargo fmt --all --check
     cargo fmt --manifest-path fuzz/Cargo.toml --check
+    cargo fmt --manifest-path proptests/newer/Cargo.toml --check
 
 # Format everything.
 fmt:
     cargo fmt --all
     cargo fmt --manifest-path fuzz/Cargo.toml
+    cargo fmt --manifest-path proptests/newer/Cargo.toml
 
 # Clippy on all targets; and the parts that promise `no_std` without their std feature.
 lint:
@@ -29,12 +31,16 @@ doc:
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
 # All tests.
-test:
+test: && newer
     cargo test --workspace --locked
 
 # The locks under loom, in a target folder of their own (docs/concurrency.md).
 loom:
     RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/loom" cargo test --release --locked -p mmspec-impl --test loom
+
+# The allocators whose newer releases need a lock file of their own (docs/others.md).
+newer:
+    cargo test --manifest-path proptests/newer/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" --locked
 
 # The fuzz package on the stable toolchain, so that it cannot rot unseen.
 fuzz-check:
@@ -70,6 +76,12 @@ engines time=seconds:
 # Put kernel bugs back into a copy of the tree and hunt them (docs/bugs.md); all of them, or ID….
 bugs *args:
     proptests/bugs/run {{args}}
+
+# Mutants of the allocator's core (docs/mutants.md; needs cargo-mutants 27): a quick judge first,
+# then all tests of the package for what it misses.
+mutants *args:
+    cargo mutants --cargo-arg=--test=reference {{args}} || case $? in 2|3) ;; *) exit 1 ;; esac
+    cargo mutants --iterate {{args}}
 
 # The allocator and its peers under the same loads (docs/speed.md); [rounds] [load] [allocator].
 bench *args:

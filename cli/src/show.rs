@@ -29,10 +29,12 @@ pub(crate) fn failure(failure: &Failure) -> String {
             failure.seed,
             failure.case,
             failure.operations_before,
-            failure.script.ops.len()
+            failure.operations()
         ));
         line(&format_args!("  saved to {}", file.display()));
-        line(&format_args!("  replay with: mmspec replay {}", file.display()));
+        if failure.runs.is_none() {
+            line(&format_args!("  replay with: mmspec replay {}", file.display()));
+        }
     }
     for script_line in failure.case_text().lines() {
         line(&format_args!("    {script_line}"));
@@ -121,6 +123,7 @@ mod tests {
             finding: Finding { kind: "merged".into(), what: "two buddies".into(), at: Some(1) },
             script: Script::parse("case.mms", text).expect("parses"),
             schedule: None,
+            runs: None,
             seed: 7,
             case: 3,
             operations_before: 40,

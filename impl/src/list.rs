@@ -319,4 +319,14 @@ mod tests {
             assert_eq!(list.is_empty(), seen.is_empty());
         }
     }
+
+    #[test]
+    #[should_panic(expected = "a list is a ring")]
+    fn a_frame_put_on_a_list_twice_is_noticed() {
+        let links: Vec<Links> = (0..4).map(|_| Links::default()).collect();
+        let mut list = List::EMPTY;
+        (0..3).for_each(|frame| list.push_tail(&links, frame));
+        list.push_head(&links, 1);
+        list.for_each(&links, |_| {});
+    }
 }

@@ -220,3 +220,34 @@ fn the_worker_folds_diffs_and_sinks_the_high_mark() {
     assert_eq!(rest.high, rest.high_min);
     assert!(rest.count <= rest.high);
 }
+
+#[test]
+fn a_drain_gives_back_more_pages_apart_than_it_looks_up_at_once() {
+    for rules in PRESETS {
+        let machine = Machine::new(1, &[(ZoneKind::Normal, 0, 65536)]);
+        let tunables = Tunables { percpu_pagelist_high_fraction: 8, ..Tunables::default() };
+        let pages = OwnedAllocator::new(machine.as_ref(), rules(), tunables).unwrap();
+        let whole = free(&pages);
+        let mut held = Pages::new(&pages);
+        held.fill(Order::ZERO, Gfp::KERNEL, 400);
+        held.free_if(|pfn| pfn.0.is_multiple_of(2));
+        assert!(held.count() >= 200, "{} pages are cached", held.count());
+        pages.drain_cpu(CPU0, CPU0);
+        assert_eq!((held.count(), free(&pages)), (0, whole - 200));
+    }
+}
+
+#[test]
+fn the_high_mark_sinks_no_further_than_a_batch_below_the_count() {
+    let machine = Machine::new(1, &[(ZoneKind::Normal, 0, 65536)]);
+    let tunables =
+        Tunables { min_free_kbytes: Some(16), pcp_batch_scale_max: 0, ..Tunables::default() };
+    let pages = OwnedAllocator::new(machine.as_ref(), Rules::linux_6_12(), tunables).unwrap();
+    let mut held = Pages::new(&pages);
+    held.fill(Order::ZERO, Gfp::KERNEL, 2000);
+    held.free_if(|_| true);
+    let before = pages.pcp_state(CPU0, NORMAL);
+    assert!(before.count > before.high - before.high / 8 + before.batch, "{before:?}");
+    pages.tick(CPU0);
+    assert_eq!(pages.pcp_state(CPU0, NORMAL).high, before.count - before.batch);
+}

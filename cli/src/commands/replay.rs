@@ -24,6 +24,7 @@ pub(crate) fn run(args: &args::Replay, out: &mut Out) -> anyhow::Result<Verdict>
         operations_before: operations,
         script: case.script,
         schedule: case.schedule,
+        runs: None,
         seed: 0,
         case: 0,
         file: None,

@@ -13,7 +13,7 @@ pub trait FrameAllocator {
     fn free(&mut self, pfn: Pfn, order: Order);
 }
 
-/// Capability: the allocator shows how many frames it holds free.
+/// Capability: the allocator shows how many frames (units, for an allocator of runs) it holds free.
 pub trait FrameCounters {
     /// Frames that are free, cached ones included.
     fn free_frames(&self) -> u64;

@@ -1,7 +1,8 @@
 //! The traits that an allocator under test implements, smallest first.
 //!
-//! [`FrameAllocator`] is all that the *safe*, *complete* and *returns* laws need. Each further
-//! trait is a capability: what an allocator does not implement is not asked of it.
+//! [`FrameAllocator`] (blocks of 2^order frames) or [`RunAllocator`] (runs of any length, bytes of
+//! a heap too) is all that the *safe*, *complete* and *returns* laws need. Each further trait is a
+//! capability: what an allocator does not implement is not asked of it.
 //!
 //! Everything takes `&mut self`, so that plain sequential allocators fit; a concurrent allocator
 //! implements the traits on a handle. The CPU is always an argument.
@@ -9,6 +10,7 @@
 mod capability;
 mod frame;
 mod request;
+mod run;
 
 pub use capability::{
     BatchFree, BulkAlloc, CpuCaches, CpuHotplug, FaultInjection, HighAtomicReserve, Isolation,
@@ -16,3 +18,4 @@ pub use capability::{
 };
 pub use frame::{FrameAllocator, FrameCounters, PageAllocator};
 pub use request::{Outcome, Refusal, Request};
+pub use run::{FixedPlace, Resize, Run, RunAllocator};

@@ -1,5 +1,6 @@
 //! What the callers hold, as the harness keeps it.
 
+use crate::contract::Run;
 use crate::vocab::{Order, Pfn};
 use alloc::collections::BTreeMap;
 
@@ -80,6 +81,50 @@ impl Live {
     }
 }
 
+/// The runs that callers hold, of any length.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Runs {
+    by_start: BTreeMap<u64, u64>,
+    units: u64,
+}
+
+impl Runs {
+    /// The last held run that shares a unit with `run`.
+    #[must_use]
+    pub fn overlapping(&self, run: Run) -> Option<Run> {
+        // Held runs are disjoint, so only the last one that starts before the end can reach in.
+        let (start, len) = self.by_start.range(..run.end()).next_back()?;
+        let held = Run::new(*start, *len);
+        held.overlaps(run).then_some(held)
+    }
+
+    /// Note that a run was handed out; one with the same start is replaced.
+    pub fn insert(&mut self, run: Run) {
+        self.units += run.len;
+        if let Some(old) = self.by_start.insert(run.start, run.len) {
+            self.units -= old;
+        }
+    }
+
+    /// Note that the run at `start` was given back.
+    pub fn remove(&mut self, start: u64) -> Option<Run> {
+        let len = self.by_start.remove(&start)?;
+        self.units -= len;
+        Some(Run::new(start, len))
+    }
+
+    /// All runs, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = Run> + '_ {
+        self.by_start.iter().map(|(start, len)| Run::new(*start, *len))
+    }
+
+    /// Units held.
+    #[must_use]
+    pub const fn units(&self) -> u64 {
+        self.units
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,5 +147,20 @@ mod tests {
         assert_eq!((live.pages(), live.len()), (4, 1));
         assert!(live.remove(Pfn(8)).is_some() && live.remove(Pfn(8)).is_none());
         assert!(live.is_empty() && live.pages() == 0);
+    }
+
+    #[test]
+    fn runs_overlap_as_blocks_do() {
+        let mut held = Runs::default();
+        held.insert(Run::new(8, 5));
+        for (start, len, overlaps) in
+            [(0, 8, false), (0, 9, true), (12, 1, true), (13, 4, false), (9, 2, true)]
+        {
+            assert_eq!(held.overlapping(Run::new(start, len)).is_some(), overlaps, "{start}");
+        }
+        held.insert(Run::new(8, 3));
+        assert_eq!((held.units(), held.iter().count()), (3, 1));
+        assert_eq!(held.remove(8), Some(Run::new(8, 3)));
+        assert_eq!((held.units(), held.remove(8)), (0, None));
     }
 }

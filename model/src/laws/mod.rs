@@ -24,10 +24,10 @@ mod ownership;
 mod progress;
 mod watermark;
 
-pub use live::{Live, LiveBlock};
+pub use live::{Live, LiveBlock, Runs};
 pub use observation::{
-    CachedBlock, Decision, FrameView, FreeBlock, LinuxView, Lists, Numbers, Observation, Past,
-    Probe, Setting, Step, World,
+    Ask, CachedBlock, Decision, FreeBlock, LinuxView, Lists, Numbers, Observation, Past, Probe,
+    RunRequest, RunView, Setting, Step, World,
 };
 pub use watermark::{decides_fast, decides_full};
 

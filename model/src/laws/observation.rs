@@ -1,7 +1,7 @@
 //! What a law may look at.
 
-use super::Live;
-use crate::contract::{CpuHotplug, Observe, Outcome, Request};
+use super::{Live, Runs};
+use crate::contract::{CpuHotplug, Observe, Outcome, Request, Run};
 use crate::vocab::{
     AllocFlags, CpuId, EventCounters, Fallback, FreeListType, Gfp, Machine, MachineRef, Mark,
     MigrateType, Order, PcpState, Pfn, Rules, Tunables, ZoneIdx, ZoneKind, ZoneState,
@@ -10,8 +10,6 @@ use alloc::vec::Vec;
 
 /// The memory under test: what every allocator has.
 pub trait World {
-    /// The largest order.
-    fn max_order(&self) -> Order;
     /// Whether the allocator was given this frame.
     fn is_managed(&self, pfn: Pfn) -> bool;
     /// How many frames it was given.
@@ -68,10 +66,6 @@ impl Setting {
 }
 
 impl World for Setting {
-    fn max_order(&self) -> Order {
-        self.machine.max_order
-    }
-
     fn is_managed(&self, pfn: Pfn) -> bool {
         self.managed.get(pfn.index()).copied().unwrap_or(false)
     }
@@ -318,19 +312,59 @@ pub struct LinuxView<'a> {
     pub asked_now: &'a [Decision],
 }
 
-/// What the smallest contract shows of its counters, and what the harness knows of its memory.
-#[derive(Clone, Copy, Debug)]
-pub struct FrameView<'a> {
-    /// Free and managed frames as the allocator counts them, if it does.
-    pub counters: Option<(u64, u64)>,
-    /// The order asked for in this step, and whether it was served.
-    pub asked: Option<(Order, bool)>,
-    /// Orders that a fresh allocator serves one after another, largest first, until it is empty;
-    /// and the same asked of this one after all was given back.
-    pub fresh: Option<(&'a [Order], &'a [Order])>,
-    /// Whether the harness holds that the allocator could have served the request: an aligned run
-    /// of free frames exists.
+/// How a run was asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ask {
+    /// Anywhere.
+    Anywhere,
+    /// At this place.
+    At(u64),
+    /// Instead of this run, which is not in [`RunView::held`] any more.
+    Resize(Run),
+}
+
+/// A request for a run and its answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RunRequest {
+    /// How it was asked for.
+    pub ask: Ask,
+    /// Units asked for.
+    pub len: u64,
+    /// The alignment that is due.
+    pub align: u64,
+    /// Where the run starts; `None`: refused.
+    pub answer: Option<u64>,
+    /// Whether the harness holds that it could have been served: the units are free and, for a
+    /// resize, in place.
     pub possible: bool,
+}
+
+/// What an allocator of frames or runs shows, and what the harness knows of its memory.
+#[derive(Clone, Copy, Debug)]
+pub struct RunView<'a> {
+    /// What callers hold: without what this step asked for.
+    pub held: &'a Runs,
+    /// The largest request that it serves.
+    pub largest: u64,
+    /// The request of this step.
+    pub asked: Option<RunRequest>,
+    /// Free and managed units as the allocator counts them, if it does.
+    pub counters: Option<(u64, u64)>,
+    /// Units that the held runs take; `None` if the allocator alone knows, and they take at least
+    /// what was asked for.
+    pub taken: Option<u64>,
+    /// The sizes that a fresh allocator serves one after another, largest first, until it is
+    /// empty; and the same asked of this one after all was given back.
+    pub fresh: Option<(&'a [u64], &'a [u64])>,
+}
+
+impl RunView<'_> {
+    /// The run that this step handed out, with the alignment that is due.
+    #[must_use]
+    pub fn granted(&self) -> Option<(Run, u64)> {
+        let asked = self.asked?;
+        Some((Run::new(asked.answer?, asked.len), asked.align))
+    }
 }
 
 /// Everything that laws can look at.
@@ -348,6 +382,6 @@ pub struct Observation<'a> {
     pub linux: Option<LinuxView<'a>>,
     /// All lists, after the step, with the step's grants in `live`.
     pub lists: Option<&'a Lists>,
-    /// The smallest contract's view.
-    pub frames: Option<FrameView<'a>>,
+    /// The view of an allocator of frames or runs.
+    pub runs: Option<RunView<'a>>,
 }

@@ -1,6 +1,6 @@
 //! Who owns which frame.
 
-use super::{Broken, Family, Law, Level, Observation, When, block, broken, equal, holds};
+use super::{Ask, Broken, Family, Law, Level, Observation, When, block, broken, equal, holds};
 use alloc::format;
 use alloc::vec;
 
@@ -17,7 +17,7 @@ pub(super) const LAWS: &[Law] = &[
     Law {
         id: "aligned",
         family: Family::Ownership,
-        statement: "A block of order o starts at a multiple of 2^o frames.",
+        statement: "A block of order o starts at a multiple of 2^o frames, a run at a multiple of its alignment.",
         level: Level::Safe,
         when: When::Always,
         check: aligned,
@@ -29,6 +29,14 @@ pub(super) const LAWS: &[Law] = &[
         level: Level::Safe,
         when: When::Always,
         check: no_overlap,
+    },
+    Law {
+        id: "exact-place",
+        family: Family::Ownership,
+        statement: "A request for a fixed place is answered with that place or refused.",
+        level: Level::Safe,
+        when: When::Always,
+        check: exact_place,
     },
     Law {
         id: "one-place",
@@ -57,7 +65,7 @@ pub(super) const LAWS: &[Law] = &[
     Law {
         id: "order-refused",
         family: Family::Ownership,
-        statement: "A request above the largest order is answered with a refusal.",
+        statement: "A request above the largest size is answered with a refusal.",
         level: Level::Contract,
         when: When::Always,
         check: order_refused,
@@ -76,7 +84,14 @@ fn managed_only(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
             ));
         }
     }
-    Ok(())
+    let Some((run, _)) = seen.runs.and_then(|runs| runs.granted()) else { return Ok(()) };
+    *count += 1;
+    match (run.start..run.end()).find(|at| !seen.world.is_managed(crate::vocab::Pfn(*at))) {
+        Some(foreign) => broken(format!(
+            "{run} was handed out, but {foreign:#x} was never given to the allocator"
+        )),
+        None => Ok(()),
+    }
 }
 
 fn aligned(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
@@ -85,7 +100,10 @@ fn aligned(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
             format!("block {} does not start at a multiple of its size", block(pfn, order))
         })?;
     }
-    Ok(())
+    let Some((run, align)) = seen.runs.and_then(|runs| runs.granted()) else { return Ok(()) };
+    holds(count, run.start.is_multiple_of(align), || {
+        format!("{run} was handed out, which does not start at a multiple of {align}")
+    })
 }
 
 fn no_overlap(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
@@ -109,7 +127,19 @@ fn no_overlap(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
             }
         }
     }
-    Ok(())
+    let Some(runs) = seen.runs else { return Ok(()) };
+    let Some((run, _)) = runs.granted() else { return Ok(()) };
+    *count += 1;
+    match runs.held.overlapping(run) {
+        Some(held) => broken(format!("{run} was handed out while {held} is held")),
+        None => Ok(()),
+    }
+}
+
+fn exact_place(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
+    let Some(asked) = seen.runs.and_then(|runs| runs.asked) else { return Ok(()) };
+    let (Ask::At(place), Some(start)) = (asked.ask, asked.answer) else { return Ok(()) };
+    equal(count, || "place asked for, place given".into(), place, start)
 }
 
 fn one_place(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
@@ -148,33 +178,29 @@ fn one_place(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
 }
 
 fn frames_conserved(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
-    let Some((free, managed)) = seen.frames.and_then(|frames| frames.counters) else {
-        return Ok(());
+    let Some(runs) = seen.runs else { return Ok(()) };
+    let Some((free, managed)) = runs.counters else { return Ok(()) };
+    let given = seen.world.managed();
+    let Some(taken) = runs.taken else {
+        // The allocator's own records take their part.
+        let held = runs.held.units() + runs.granted().map_or(0, |(run, _)| run.len);
+        return holds(count, managed <= given && free + held <= managed, || {
+            format!("{free} free of {managed} with {held} held and {given} given")
+        });
     };
-    let granted: u64 = seen.granted.iter().map(|(_, order)| order.pages()).sum();
-    let held = seen.live.pages() + granted;
-    equal(count, || "managed frames".into(), seen.world.managed(), managed)?;
-    equal(count, || format!("free frames with {held} held"), managed.saturating_sub(held), free)
+    equal(count, || "managed units".into(), given, managed)?;
+    equal(count, || format!("free units with {taken} taken"), managed.saturating_sub(taken), free)
 }
 
 fn same_again(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
-    let Some((fresh, again)) = seen.frames.and_then(|frames| frames.fresh) else {
-        return Ok(());
-    };
-    equal(count, || "orders served, largest first".into(), fresh, again)
+    let Some((fresh, again)) = seen.runs.and_then(|runs| runs.fresh) else { return Ok(()) };
+    equal(count, || "sizes served, largest first".into(), fresh, again)
 }
 
 fn order_refused(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
-    let Some((order, served)) = seen.frames.and_then(|frames| frames.asked) else {
-        return Ok(());
-    };
-    if order <= seen.world.max_order() {
-        return Ok(());
-    }
-    holds(count, !served, || {
-        format!(
-            "a block of order {order} was served, above the largest order {}",
-            seen.world.max_order()
-        )
+    let Some(runs) = seen.runs else { return Ok(()) };
+    let Some(asked) = runs.asked.filter(|asked| asked.len > runs.largest) else { return Ok(()) };
+    holds(count, asked.answer.is_none(), || {
+        format!("{} units were served, above the largest request {}", asked.len, runs.largest)
     })
 }

@@ -2,10 +2,10 @@
 
 use super::watermark::{attempt, holds_block, probe_of, unsaid};
 use super::{
-    Broken, Family, Law, Level, LinuxView, Observation, Step, When, broken, decides_fast, equal,
-    holds,
+    Ask, Broken, Family, Law, Level, LinuxView, Observation, RunRequest, Step, When, broken,
+    decides_fast, equal, holds,
 };
-use crate::contract::{Outcome, Refusal, Request};
+use crate::contract::{Outcome, Refusal, Request, Run};
 use crate::vocab::{
     AllocFlags, HighatomicAccess, MigrateType, Order, PcpTuning, ReserveFlags, ZoneKind, ZoneState,
 };
@@ -20,6 +20,22 @@ pub(super) const LAWS: &[Law] = &[
         level: Level::Complete,
         when: When::Quiescent,
         check: served_if_possible,
+    },
+    Law {
+        id: "placed-if-free",
+        family: Family::Progress,
+        statement: "A request for a fixed place is served while its units are free.",
+        level: Level::Complete,
+        when: When::Quiescent,
+        check: placed_if_free,
+    },
+    Law {
+        id: "resized-if-possible",
+        family: Family::Progress,
+        statement: "A run shrinks whenever asked, and grows while the units behind it are free.",
+        level: Level::Complete,
+        when: When::Quiescent,
+        check: resized_if_possible,
     },
     Law {
         id: "no-false-failure",
@@ -79,14 +95,34 @@ pub(super) const LAWS: &[Law] = &[
     },
 ];
 
+/// The request of an allocator of runs that could have been served.
+fn due(seen: &Observation<'_>) -> Option<RunRequest> {
+    seen.runs?.asked.filter(|asked| asked.possible)
+}
+
 fn served_if_possible(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
-    let Some(frames) = seen.frames else { return Ok(()) };
-    let Some((order, served)) = frames.asked else { return Ok(()) };
-    if !frames.possible {
+    let Some(asked) = due(seen) else { return Ok(()) };
+    if asked.ask != Ask::Anywhere {
         return Ok(());
     }
-    holds(count, served, || {
-        format!("a block of order {order} was refused although an aligned free run exists")
+    holds(count, asked.answer.is_some(), || {
+        format!("{} units were refused although an aligned free run exists", asked.len)
+    })
+}
+
+fn placed_if_free(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
+    let Some(asked) = due(seen) else { return Ok(()) };
+    let Ask::At(place) = asked.ask else { return Ok(()) };
+    holds(count, asked.answer.is_some(), || {
+        format!("{} was refused although it is free", Run::new(place, asked.len))
+    })
+}
+
+fn resized_if_possible(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
+    let Some(asked) = due(seen) else { return Ok(()) };
+    let Ask::Resize(run) = asked.ask else { return Ok(()) };
+    holds(count, asked.answer.is_some(), || {
+        format!("{run} was not resized to {} units although there is room", asked.len)
     })
 }
 

@@ -3,7 +3,7 @@
 use super::options::{Engine, Options};
 use super::report::CheckReport;
 use crate::canaries;
-use crate::conformance::{self, Plain, PlainFault, Promise};
+use crate::conformance::{self, Plain, PlainFault, Promise, Subject};
 use crate::differential;
 use crate::engine::{Budget, Case, Config, EngineReport, Failure, Finding, Folder, FolderError};
 use crate::explorer::{self, Bounds};
@@ -12,8 +12,9 @@ use crate::schedules::{self, Coarse, Fine};
 use crate::script::Script;
 use crate::trace::selfcheck;
 use mmspec_impl::{OwnedAllocator, Platform};
+use mmspec_model::contract::Run;
 use mmspec_model::reference::Reference;
-use mmspec_model::vocab::{Order, PfnRange};
+use mmspec_model::vocab::Order;
 use std::path::Path;
 
 /// Scripts are validated before they are booted, so neither boot fails.
@@ -106,6 +107,7 @@ fn regressions(options: &Options<'_>) -> Result<EngineReport, FolderError> {
                 operations_before: case.script.ops.len(),
                 script: case.script,
                 schedule: case.schedule,
+                runs: None,
                 seed: options.seed,
                 case: report.cases,
                 file: Some(path),
@@ -136,16 +138,24 @@ fn run_laws(config: &Config<'_>) -> EngineReport {
 /// The largest order of the frame allocators under test.
 const TOP: Order = Order::of(4);
 
+/// A third of the time each: the smallest contract, runs of any length, and all capabilities.
 fn run_conformance(config: &Config<'_>) -> EngineReport {
+    let third = config.budget.time.map(|time| time / 3);
+    let part = Config { budget: Budget { time: third, ..config.budget }, ..*config };
     let promise = Promise::complete(TOP);
-    let make = |regions: &[PfnRange]| Plain::new(regions, TOP);
-    let mut report = conformance::run_counted(config, &promise, make);
+    let plain = |memory: &[Run]| Plain::over(memory, TOP);
+    let blocks = Subject::frames(|regions| Plain::new(regions, TOP)).counted();
+    let mut report = conformance::run(&part, &promise, &blocks);
+    report.merge(conformance::run(&part, &promise, &Subject::runs(plain).counted()));
+    let all = Subject::runs(plain).counted().resizing().placing();
+    report.merge(conformance::run(&part, &promise, &all));
     if report.cancelled {
         return report;
     }
     for fault in PlainFault::ALL {
-        let make = |regions: &[PfnRange]| Plain::planted(regions, TOP, Some(fault));
-        let hunted = conformance::check_counted(&promise, make, config.seed, 20_000);
+        let make = |memory: &[Run]| Plain::planted_over(memory, TOP, Some(fault));
+        let subject = Subject::runs(make).counted().resizing().placing();
+        let hunted = conformance::check(&promise, &subject, config.seed, 20_000);
         report.canary(fault.name(), !hunted.failures.is_empty());
     }
     report

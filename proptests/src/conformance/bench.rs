@@ -1,151 +1,218 @@
-//! One script on one allocator of frames.
+//! One case on one allocator.
 
-use super::generate::regions_of;
-use super::promise::Promise;
+use super::case::{Case, Step};
+use super::{Fit, Promise, Subject};
 use crate::engine::Finding;
 use crate::lawful::Exercised;
-use crate::script::{Handle, Op, Script};
-use mmspec_model::contract::FrameAllocator;
-use mmspec_model::laws::{self, FrameView, Live, LiveBlock, Observation, Step, World};
-use mmspec_model::vocab::{Order, Pfn, PfnRange};
+use crate::script::Handle;
+use mmspec_model::contract::Run;
+use mmspec_model::laws::{self, Ask, Live, Observation, RunRequest, RunView, Runs, World};
+use mmspec_model::vocab::Pfn;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-/// Free and managed frames as the allocator counts them.
-pub(super) type Counters<'a, A> = Option<&'a dyn Fn(&A) -> (u64, u64)>;
-
-struct Memory {
-    max_order: Order,
-    regions: Vec<PfnRange>,
-}
+struct Memory(Vec<Run>);
 
 impl World for Memory {
-    fn max_order(&self) -> Order {
-        self.max_order
-    }
-
     fn is_managed(&self, pfn: Pfn) -> bool {
-        self.regions.iter().any(|region| region.contains(pfn))
+        self.0.iter().any(|run| run.covers(Run::new(pfn.0, 1)))
     }
 
     fn managed(&self) -> u64 {
-        self.regions.iter().map(PfnRange::len).sum()
+        self.0.iter().map(|run| run.len).sum()
     }
+}
+
+/// A run that a handle names, and the alignment that it was asked for with.
+#[derive(Clone, Copy)]
+struct Block {
+    run: Run,
+    align: u64,
 }
 
 pub(super) struct Bench<'a, A> {
     promise: &'a Promise,
+    subject: &'a Subject<'a, A>,
     memory: Memory,
-    live: Live,
-    counters: Counters<'a, A>,
+    /// Ascending, joined where the promise joins them: in these a request may find room.
+    rooms: Vec<Run>,
+    /// What callers asked for and got.
+    held: Runs,
+    /// What that takes, by the promise.
+    taken: Runs,
+    blocks: BTreeMap<Handle, Block>,
     exercised: &'a mut Exercised,
-    pub(super) position: &'a Cell<usize>,
+    position: &'a Cell<usize>,
 }
 
-impl<'a, A: FrameAllocator> Bench<'a, A> {
+impl<'a, A> Bench<'a, A> {
     pub(super) fn new(
         promise: &'a Promise,
-        script: &Script,
-        counters: Counters<'a, A>,
+        subject: &'a Subject<'a, A>,
+        case: &Case,
         exercised: &'a mut Exercised,
         position: &'a Cell<usize>,
     ) -> Self {
-        let memory = Memory { max_order: promise.max_order, regions: regions_of(script) };
-        Self { promise, memory, live: Live::default(), counters, exercised, position }
+        let mut ascending = case.memory.clone();
+        ascending.sort_unstable();
+        let mut rooms: Vec<Run> = Vec::new();
+        for run in ascending {
+            match rooms.last_mut() {
+                Some(last) if promise.across_regions && last.end() == run.start => {
+                    last.len += run.len;
+                }
+                _ => rooms.push(run),
+            }
+        }
+        Self {
+            promise,
+            subject,
+            memory: Memory(case.memory.clone()),
+            rooms,
+            held: Runs::default(),
+            taken: Runs::default(),
+            blocks: BTreeMap::new(),
+            exercised,
+            position,
+        }
     }
 
     /// Run and judge; the number of operations.
-    pub(super) fn run(
-        mut self,
-        script: &Script,
-        make: &impl Fn(&[PfnRange]) -> A,
-    ) -> Result<u64, Finding> {
-        let mut allocator = make(&self.memory.regions);
-        self.judge(&allocator, &[], None, None)?;
-        let mut blocks: BTreeMap<Handle, (Pfn, Order)> = BTreeMap::new();
+    pub(super) fn run(mut self, case: &Case) -> Result<u64, Finding> {
+        let subject = self.subject;
+        let mut allocator = subject.make(&case.memory);
+        self.judge(&allocator, None)?;
         let mut operations = 0;
-        for (at, op) in script.ops.iter().enumerate() {
+        for (at, step) in case.steps.iter().enumerate() {
             self.position.set(at);
-            match op {
-                Op::Alloc { request, handle, .. } => {
-                    operations += 1;
-                    let possible = self.possible(request.order);
-                    let answer = allocator.allocate(request.order);
-                    let granted: Vec<_> = answer.iter().map(|pfn| (*pfn, request.order)).collect();
-                    let asked = Some((request.order, answer.is_some(), possible));
-                    self.judge(&allocator, &granted, asked, None)?;
-                    if let Some(pfn) = answer {
-                        let block = LiveBlock { order: request.order, movable: false };
-                        self.live.insert(pfn, block);
-                        blocks.insert(*handle, (pfn, request.order));
-                    }
-                }
-                Op::Free { handle, .. } => {
-                    let Some((pfn, order)) = blocks.remove(handle) else { continue };
-                    operations += 1;
-                    self.live.remove(pfn);
-                    allocator.free(pfn, order);
-                    self.judge(&allocator, &[], None, None)?;
-                }
-                _ => {}
-            }
+            operations += u64::from(self.step(&mut allocator, step)?);
         }
-        for (pfn, order) in blocks.into_values() {
-            self.live.remove(pfn);
-            allocator.free(pfn, order);
+        self.position.set(usize::MAX);
+        for handle in self.blocks.keys().copied().collect::<Vec<_>>() {
+            self.step(&mut allocator, &Step::Free { handle })?;
         }
-        self.judge(&allocator, &[], None, None)?;
-        let fresh = served(&mut make(&self.memory.regions), self.promise, &self.memory);
-        let again = served(&mut allocator, self.promise, &self.memory);
-        self.judge(&allocator, &[], None, Some((&fresh, &again)))?;
+        let fresh = self.served(&mut subject.make(&case.memory));
+        let again = self.served(&mut allocator);
+        // Serving emptied the allocator, so its counters are not looked at.
+        self.ask_laws(None, None, Some((&fresh, &again)))?;
         Ok(operations)
     }
 
-    /// Whether an aligned run of free frames exists, in one region or across those that touch.
-    fn possible(&self, order: Order) -> bool {
-        if order > self.promise.max_order {
-            return false;
-        }
-        let mut joined: Vec<PfnRange> = Vec::new();
-        for region in &self.memory.regions {
-            match joined.last_mut() {
-                Some(last) if self.promise.across_regions && last.end == region.start => {
-                    last.end = region.end;
+    /// Whether the step made a call.
+    fn step(&mut self, allocator: &mut A, step: &Step) -> Result<bool, Finding> {
+        let subject = self.subject;
+        match *step {
+            Step::Alloc { handle, len, align } => {
+                let (room, due) = self.promise.fit.of(len, align);
+                let possible = self.within(len) && self.finds_room(room, due);
+                let answer = subject.allocate(allocator, len, align);
+                self.judge(
+                    allocator,
+                    Some(RunRequest { ask: Ask::Anywhere, len, align: due, answer, possible }),
+                )?;
+                self.note(handle, answer, len, align);
+            }
+            Step::AllocAt { handle, run } => {
+                let (room, due) = self.promise.fit.of(run.len, 1);
+                let possible = self.within(run.len)
+                    && run.start.is_multiple_of(due)
+                    && self.is_room(Run::new(run.start, room));
+                let answer = subject.allocate_at(allocator, run);
+                let ask = Ask::At(run.start);
+                let request = RunRequest { ask, len: run.len, align: 1, answer, possible };
+                self.judge(allocator, Some(request))?;
+                self.note(handle, answer, run.len, 1);
+            }
+            Step::Resize { handle, len } => {
+                let Some(Block { run, align }) = self.blocks.get(&handle).copied() else {
+                    return Ok(false);
+                };
+                self.held.remove(run.start);
+                let before = self.taken.remove(run.start);
+                let (room, due) = self.promise.fit.of(len, align);
+                let possible = self.within(len)
+                    && run.start.is_multiple_of(due)
+                    && self.is_room(Run::new(run.start, room));
+                let answer = subject.resize(allocator, run, align, len);
+                if answer.is_none() {
+                    self.held.insert(run);
+                    self.taken.insert(before.unwrap_or(run));
                 }
-                _ => joined.push(*region),
+                let ask = Ask::Resize(run);
+                let request = RunRequest { ask, len, align: due, answer, possible };
+                self.judge(allocator, Some(request))?;
+                self.note(handle, answer, len, align);
+            }
+            Step::Free { handle } => {
+                let Some(Block { run, align }) = self.blocks.remove(&handle) else {
+                    return Ok(false);
+                };
+                self.held.remove(run.start);
+                self.taken.remove(run.start);
+                subject.free(allocator, run, align);
+                self.judge(allocator, None)?;
             }
         }
-        joined.iter().any(|region| {
-            let first = region.start.0.next_multiple_of(order.pages());
-            (first..region.end.0)
-                .step_by(order.pages() as usize)
-                .take_while(|start| start + order.pages() <= region.end.0)
-                .any(|start| self.live.overlapping(Pfn(start), order).is_none())
-        })
+        Ok(true)
     }
 
-    fn judge(
+    fn note(&mut self, handle: Handle, answer: Option<u64>, len: u64, align: u64) {
+        if let Some(start) = answer {
+            let run = Run::new(start, len);
+            self.held.insert(run);
+            self.taken.insert(Run::new(start, self.promise.fit.of(len, align).0));
+            self.blocks.insert(handle, Block { run, align });
+        }
+    }
+
+    fn within(&self, len: u64) -> bool {
+        len <= self.promise.largest
+    }
+
+    /// Whether the run is free, as far as the promise tells.
+    fn is_room(&self, run: Run) -> bool {
+        self.promise.fit != Fit::Opaque
+            && self.rooms.iter().any(|room| room.covers(run))
+            && self.taken.overlapping(run).is_none()
+    }
+
+    /// Whether there is room for `len` units at a multiple of `align`: at the start of a region or
+    /// behind something taken, if anywhere.
+    fn finds_room(&self, len: u64, align: u64) -> bool {
+        let starts = self.rooms.iter().map(|room| room.start);
+        let behind = self.taken.iter().map(Run::end);
+        starts.chain(behind).any(|at| self.is_room(Run::new(at.next_multiple_of(align), len)))
+    }
+
+    /// Judge after a call.
+    fn judge(&mut self, allocator: &A, asked: Option<RunRequest>) -> Result<(), Finding> {
+        self.ask_laws(self.subject.counters(allocator), asked, None)
+    }
+
+    fn ask_laws(
         &mut self,
-        allocator: &A,
-        granted: &[(Pfn, Order)],
-        asked: Option<(Order, bool, bool)>,
-        fresh: Option<(&[Order], &[Order])>,
+        counters: Option<(u64, u64)>,
+        asked: Option<RunRequest>,
+        fresh: Option<(&[u64], &[u64])>,
     ) -> Result<(), Finding> {
-        // Counters are not compared while the fresh order list is: that emptied the allocator.
-        let counters =
-            if fresh.is_none() { self.counters.map(|count| count(allocator)) } else { None };
+        let mut taken = self.taken.units();
+        if let Some(RunRequest { len, align, answer: Some(_), .. }) = asked {
+            taken += self.promise.fit.of(len, align).0;
+        }
         let observation = Observation {
             world: &self.memory,
-            live: &self.live,
-            granted,
-            step: Step::Other,
+            live: &Live::default(),
+            granted: &[],
+            step: laws::Step::Other,
             linux: None,
             lists: None,
-            frames: Some(FrameView {
+            runs: Some(RunView {
+                held: &self.held,
+                largest: self.promise.largest,
+                asked,
                 counters,
-                asked: asked.map(|(order, served, _)| (order, served)),
+                taken: (self.promise.fit != Fit::Opaque).then_some(taken),
                 fresh,
-                possible: asked.is_some_and(|(_, _, possible)| possible),
             }),
         };
         for law in laws::all().filter(|law| self.promise.levels.contains(&law.level)) {
@@ -158,18 +225,31 @@ impl<'a, A: FrameAllocator> Bench<'a, A> {
         }
         Ok(())
     }
-}
 
-/// What an allocator serves from the largest order down until it has nothing left.
-fn served<A: FrameAllocator>(allocator: &mut A, promise: &Promise, memory: &Memory) -> Vec<Order> {
-    let mut orders = Vec::new();
-    let mut frames = 0;
-    for order in Order::ZERO.up_to(promise.max_order).rev() {
-        // An allocator that serves more than it has is caught by the other laws.
-        while frames <= memory.managed() && allocator.allocate(order).is_some() {
-            frames += order.pages();
-            orders.push(order);
+    /// What an allocator serves from the largest size down until it has nothing left.
+    fn served(&self, allocator: &mut A) -> Vec<u64> {
+        let mut served = Vec::new();
+        let mut units = 0;
+        for (len, align) in self.sizes() {
+            // An allocator that serves more than it has is caught by the other laws.
+            while units <= self.memory.managed()
+                && self.subject.allocate(allocator, len, align).is_some()
+            {
+                units += len;
+                served.push(len);
+            }
         }
+        served
     }
-    orders
+
+    /// Sizes to ask for, descending: powers of two of a buddy allocator, else up to 128 steps from
+    /// the largest.
+    fn sizes(&self) -> Vec<(u64, u64)> {
+        let largest = self.promise.largest.min(self.memory.managed());
+        if self.promise.fit == Fit::Buddy {
+            return (0..=largest.ilog2()).rev().map(|order| (1 << order, 1 << order)).collect();
+        }
+        let step = largest.div_ceil(128) as usize;
+        (1..=largest).rev().step_by(step).map(|len| (len, 1)).collect()
+    }
 }

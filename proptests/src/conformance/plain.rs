@@ -1,7 +1,9 @@
 //! A plain buddy allocator, right by being short, and wrong ones like those of public bug reports
 //! (facts/public-bugs.md): the canaries of the smallest contract.
 
-use mmspec_model::contract::{FrameAllocator, FrameCounters};
+use mmspec_model::contract::{
+    FixedPlace, FrameAllocator, FrameCounters, Resize, Run, RunAllocator,
+};
 use mmspec_model::vocab::{Order, Pfn, PfnRange};
 use std::collections::BTreeSet;
 
@@ -24,11 +26,17 @@ pub enum PlainFault {
     Unaligned,
     /// One frame past the end of the last region is handed out (25, 35).
     PastTheEnd,
+    /// A run grows over its neighbour without a look (15).
+    GrowsBlind,
+    /// A run that shrinks forgets its tail, while the counter says otherwise (20).
+    ForgetsTail,
+    /// A fixed place that is taken is answered with another one (28, 35).
+    PlacesElsewhere,
 }
 
 impl PlainFault {
     /// All faults.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::MergesHeld,
         Self::LosesTop,
         Self::CutsAtZero,
@@ -37,6 +45,9 @@ impl PlainFault {
         Self::PanicsAbove,
         Self::Unaligned,
         Self::PastTheEnd,
+        Self::GrowsBlind,
+        Self::ForgetsTail,
+        Self::PlacesElsewhere,
     ];
 
     /// The name in reports.
@@ -51,6 +62,9 @@ impl PlainFault {
             Self::PanicsAbove => "buddy-panics-above",
             Self::Unaligned => "buddy-unaligned",
             Self::PastTheEnd => "buddy-past-the-end",
+            Self::GrowsBlind => "buddy-grows-blind",
+            Self::ForgetsTail => "buddy-forgets-tail",
+            Self::PlacesElsewhere => "buddy-places-elsewhere",
         }
     }
 }
@@ -109,6 +123,30 @@ impl Plain {
             plain.regions.push(region);
         }
         plain
+    }
+
+    /// Over memory given as runs.
+    #[must_use]
+    pub fn over(memory: &[Run], max_order: Order) -> Self {
+        Self::planted_over(memory, max_order, None)
+    }
+
+    /// With a fault, over memory given as runs.
+    #[must_use]
+    pub fn planted_over(memory: &[Run], max_order: Order, fault: Option<PlainFault>) -> Self {
+        let regions: Vec<_> =
+            memory.iter().map(|run| PfnRange::new(run.start, run.end())).collect();
+        Self::planted(&regions, max_order, fault)
+    }
+
+    /// The order of the block that a request takes; `None` above the largest.
+    fn order_for(&self, len: u64, align: u64) -> Option<Order> {
+        let block = len.checked_next_power_of_two()?.max(align);
+        Order::new(block.trailing_zeros() as u8).filter(|order| *order <= self.max_order)
+    }
+
+    fn region_of(&mut self, pfn: u64) -> Option<&mut Region> {
+        self.regions.iter_mut().find(|region| region.range.contains(Pfn(pfn)))
     }
 
     fn is(&self, fault: PlainFault) -> bool {
@@ -183,5 +221,83 @@ impl FrameCounters for Plain {
 
     fn managed_frames(&self) -> u64 {
         self.managed
+    }
+}
+
+impl RunAllocator for Plain {
+    fn allocate(&mut self, len: u64, align: u64) -> Option<u64> {
+        match self.order_for(len, align) {
+            Some(order) => FrameAllocator::allocate(self, order).map(|pfn| pfn.0),
+            None => {
+                assert!(!self.is(PlainFault::PanicsAbove), "request above the largest");
+                None
+            }
+        }
+    }
+
+    fn free(&mut self, run: Run, align: u64) {
+        if let Some(order) = self.order_for(run.len, align) {
+            FrameAllocator::free(self, Pfn(run.start), order);
+        }
+    }
+}
+
+impl FixedPlace for Plain {
+    fn allocate_at(&mut self, run: Run) -> Option<u64> {
+        let order = self.order_for(run.len, 1)?;
+        let place = Pfn(run.start).is_aligned(order).then(|| self.cut_out(run.start, order));
+        match place.flatten() {
+            Some(()) => Some(run.start),
+            None if self.is(PlainFault::PlacesElsewhere) => {
+                RunAllocator::allocate(self, run.len, 1)
+            }
+            None => None,
+        }
+    }
+}
+
+impl Plain {
+    /// Take the block at `start` out of the free block that holds it.
+    fn cut_out(&mut self, start: u64, order: Order) -> Option<()> {
+        let region = self.region_of(start)?;
+        let of = |order: usize| start >> order << order;
+        let mut from = (order.index()..region.blocks.len())
+            .find(|from| region.blocks[*from].contains(&of(*from)))?;
+        region.blocks[from].remove(&of(from));
+        while from > order.index() {
+            from -= 1;
+            region.blocks[from].insert(of(from) ^ (1 << from));
+        }
+        self.free -= order.pages();
+        Some(())
+    }
+}
+
+impl Resize for Plain {
+    fn resize(&mut self, run: Run, align: u64, len: u64) -> Option<u64> {
+        let (old, new) = (self.order_for(run.len, align)?, self.order_for(len, align)?);
+        let halves = |from: Order, to: Order| {
+            (from.index()..to.index()).map(move |at| (run.start + (1 << at), Order::of(at as u8)))
+        };
+        if new > old {
+            let blind = self.is(PlainFault::GrowsBlind);
+            let region = self.region_of(run.start)?;
+            let free = |(start, order): (u64, Order)| region.blocks[order.index()].contains(&start);
+            if !blind && (!Pfn(run.start).is_aligned(new) || !halves(old, new).all(free)) {
+                return None;
+            }
+            for (start, order) in halves(old, new) {
+                region.blocks[order.index()].remove(&start);
+            }
+            self.free = self.free.saturating_sub(new.pages() - old.pages());
+        }
+        for (start, order) in halves(new, old) {
+            if self.is(PlainFault::ForgetsTail) {
+                self.free += order.pages();
+            } else {
+                FrameAllocator::free(self, Pfn(start), order);
+            }
+        }
+        Some(run.start)
     }
 }

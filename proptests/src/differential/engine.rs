@@ -116,6 +116,7 @@ fn shrunk<R: LinuxPolicy, S: LinuxPolicy>(
         finding,
         script: small,
         schedule: None,
+        runs: None,
         seed: config.seed,
         case,
         operations_before: script.ops.len(),

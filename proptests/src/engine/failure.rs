@@ -1,8 +1,10 @@
 //! What an engine found.
 
 use super::Case;
+use crate::conformance;
 use crate::schedules::Schedule;
 use crate::script::Script;
+use mmspec_model::vocab::{Machine, Rules, Tunables};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -24,8 +26,10 @@ pub struct Failure {
     pub engine: &'static str,
     /// The finding on the shrunk script.
     pub finding: Finding,
-    /// The shrunk script.
+    /// The shrunk script; empty if the case is one of `runs`.
     pub script: Script,
+    /// The shrunk case of the conformance engine, which has a language of its own.
+    pub runs: Option<conformance::Case>,
     /// Threads' choices, for engines with schedules.
     pub schedule: Option<Schedule>,
     /// Seed of the run.
@@ -39,6 +43,47 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// What the conformance engine found.
+    pub(crate) fn of_runs(
+        finding: Finding,
+        runs: conformance::Case,
+        seed: u64,
+        case: u64,
+        operations_before: usize,
+    ) -> Self {
+        let script = Script {
+            machine: Machine::new(1, &[]),
+            rules: Rules::default(),
+            tunables: Tunables::default(),
+            ops: Vec::new(),
+        };
+        Self {
+            engine: "conformance",
+            finding,
+            script,
+            runs: Some(runs),
+            schedule: None,
+            seed,
+            case,
+            operations_before,
+            file: None,
+        }
+    }
+
+    /// Operations of the shrunk case.
+    #[must_use]
+    pub fn operations(&self) -> usize {
+        self.runs.as_ref().map_or(self.script.ops.len(), |runs| runs.steps.len())
+    }
+
+    /// The text of one operation of the shrunk case.
+    fn op_text(&self, at: usize) -> Option<String> {
+        match &self.runs {
+            Some(runs) => runs.steps.get(at).map(ToString::to_string),
+            None => self.script.op_text(at),
+        }
+    }
+
     /// The text of the `.mms` file: what is wrong, how it was found, how to see it again.
     #[must_use]
     pub fn to_text(&self, replay: &str) -> String {
@@ -46,7 +91,7 @@ impl Failure {
         let finding = &self.finding;
         // Writing to a String cannot fail.
         let _ = writeln!(text, "# {}: {}", finding.kind, finding.what.replace('\n', "\n#   "));
-        if let Some(op) = finding.at.and_then(|at| self.script.op_text(at)) {
+        if let Some(op) = finding.at.and_then(|at| self.op_text(at)) {
             let _ = writeln!(text, "# at operation {}: {op}", finding.at.unwrap_or(0));
         }
         let _ = writeln!(
@@ -62,8 +107,17 @@ impl Failure {
     /// The script with its schedule, without comments.
     #[must_use]
     pub fn case_text(&self) -> String {
+        if let Some(runs) = &self.runs {
+            return runs.to_string();
+        }
         let case = Case { script: self.script.clone(), schedule: self.schedule.clone() };
         case.to_string()
+    }
+
+    /// The ending of the file's name.
+    #[must_use]
+    pub const fn ending(&self) -> &'static str {
+        if self.runs.is_some() { "runs" } else { "mms" }
     }
 
     /// A name for the file that changes with the case only.

@@ -1,6 +1,7 @@
 //! Cases in files: failures are saved, regressions are read.
 
 use super::{Case, Failure};
+use crate::conformance;
 use crate::script::{ParseError, Script};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -49,8 +50,14 @@ impl Folder {
         fs::create_dir_all(&self.path).map_err(io_error(&self.path))?;
         for attempt in 0_u32.. {
             let suffix = if attempt == 0 { String::new() } else { format!("-{attempt}") };
-            let path = self.path.join(format!("{}{suffix}.mms", failure.stem()));
-            let text = failure.to_text(&format!("mmspec replay {}", path.display()));
+            let name = format!("{}{suffix}.{}", failure.stem(), failure.ending());
+            let path = self.path.join(name);
+            let replay = match failure.runs {
+                // The command does not have the allocator under test.
+                Some(_) => conformance::REPLAY.to_owned(),
+                None => format!("mmspec replay {}", path.display()),
+            };
+            let text = failure.to_text(&replay);
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(mut file) => {
                     file.write_all(text.as_bytes()).map_err(io_error(&path))?;

@@ -403,6 +403,7 @@ fn shrunk<R: LinuxPolicy, S: LinuxPolicy>(
         finding,
         script,
         schedule: None,
+        runs: None,
         seed: config.seed,
         case: 0,
         operations_before,

@@ -89,6 +89,7 @@ fn shrunk<A: LinuxPolicy>(
         finding,
         script: small,
         schedule: None,
+        runs: None,
         seed: config.seed,
         case,
         operations_before: script.ops.len(),

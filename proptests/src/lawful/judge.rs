@@ -311,7 +311,7 @@ impl Bench<'_> {
                 asked_now,
             }),
             lists,
-            frames: None,
+            runs: None,
         };
         for law in &self.laws {
             let count = self.exercised.entry(law.id).or_default();

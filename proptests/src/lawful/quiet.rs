@@ -76,7 +76,7 @@ impl Quiet<'_> {
                 asked_now: &[],
             }),
             lists: Some(lists),
-            frames: None,
+            runs: None,
         };
         for law in self.laws {
             let count = exercised.entry(law.id).or_default();

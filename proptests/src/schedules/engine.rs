@@ -193,6 +193,7 @@ fn run_on<S: Subject>(
                 finding,
                 script,
                 schedule: Some(schedule),
+                runs: None,
                 seed: config.seed,
                 case,
                 operations_before: before,

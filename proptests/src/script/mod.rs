@@ -9,6 +9,7 @@ mod text;
 mod validate;
 
 pub use text::ParseError;
+pub(crate) use text::{Args, Word};
 pub use validate::{MAX_OPS, MAX_RANGES, OpError, ScriptError};
 
 use mmspec_model::contract::Request;

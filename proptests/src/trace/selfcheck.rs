@@ -270,6 +270,7 @@ fn shrunk(config: &Config<'_>, case: u64, script: &Script, finding: Finding) -> 
         finding,
         script: small,
         schedule: None,
+        runs: None,
         seed: config.seed,
         case,
         operations_before: script.ops.len(),

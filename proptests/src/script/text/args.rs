@@ -5,15 +5,15 @@ use mmspec_model::vocab::{CpuId, Order, Pfn, ZoneIdx};
 
 /// One word and the column at which it starts, from 1.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Word<'a> {
-    pub(super) column: usize,
-    pub(super) text: &'a str,
+pub(crate) struct Word<'a> {
+    pub(crate) column: usize,
+    pub(crate) text: &'a str,
 }
 
 /// A line that is being read. Named arguments are taken by name, others from the front; what is
 /// left at the end is an error.
 #[derive(Debug)]
-pub(super) struct Args<'a> {
+pub(crate) struct Args<'a> {
     file: &'a str,
     line: usize,
     end: usize,
@@ -22,7 +22,7 @@ pub(super) struct Args<'a> {
 
 impl<'a> Args<'a> {
     /// Cut a line into words, without its comment.
-    pub(super) fn new(file: &'a str, line: usize, text: &'a str) -> Self {
+    pub(crate) fn new(file: &'a str, line: usize, text: &'a str) -> Self {
         let text = text.split('#').next().unwrap_or("");
         let mut words = Vec::new();
         let mut rest = text;
@@ -44,35 +44,35 @@ impl<'a> Args<'a> {
     }
 
     /// An error at a column of this line.
-    pub(super) fn error(&self, column: usize, what: String, hint: impl Into<String>) -> ParseError {
+    pub(crate) fn error(&self, column: usize, what: String, hint: impl Into<String>) -> ParseError {
         ParseError { file: self.file.to_owned(), line: self.line, column, what, hint: hint.into() }
     }
 
     /// An error at the line's first word left, or its end.
-    pub(super) fn error_here(&self, what: String, hint: impl Into<String>) -> ParseError {
+    pub(crate) fn error_here(&self, what: String, hint: impl Into<String>) -> ParseError {
         let column = self.words.first().map_or(self.end, |word| word.column);
         self.error(column, what, hint)
     }
 
     /// The first word, whatever it is.
-    pub(super) fn next(&mut self) -> Option<Word<'a>> {
+    pub(crate) fn next(&mut self) -> Option<Word<'a>> {
         if self.words.is_empty() { None } else { Some(self.words.remove(0)) }
     }
 
     /// The first word, which must be there.
-    pub(super) fn expect(&mut self, what: &str, hint: &str) -> Result<Word<'a>, ParseError> {
+    pub(crate) fn expect(&mut self, what: &str, hint: &str) -> Result<Word<'a>, ParseError> {
         let missing = self.error_here(format!("{what} is missing"), hint);
         self.next().ok_or(missing)
     }
 
     /// Take the bare word `name` if it is there.
-    pub(super) fn flag(&mut self, name: &str) -> bool {
+    pub(crate) fn flag(&mut self, name: &str) -> bool {
         let at = self.words.iter().position(|word| word.text == name);
         at.map(|at| self.words.remove(at)).is_some()
     }
 
     /// Take the value of `name=value` if it is there; its word points at the value.
-    pub(super) fn named(&mut self, name: &str) -> Option<Word<'a>> {
+    pub(crate) fn named(&mut self, name: &str) -> Option<Word<'a>> {
         let value_of = |word: &Word<'a>| {
             let value = word.text.strip_prefix(name)?.strip_prefix('=')?;
             Some(Word { column: word.column + name.len() + 1, text: value })
@@ -87,13 +87,13 @@ impl<'a> Args<'a> {
     }
 
     /// Take the value of `name=value`, which must be there.
-    pub(super) fn required(&mut self, name: &str, hint: &str) -> Result<Word<'a>, ParseError> {
+    pub(crate) fn required(&mut self, name: &str, hint: &str) -> Result<Word<'a>, ParseError> {
         let missing = self.error(self.end, format!("{name}= is missing"), hint);
         self.named(name).ok_or(missing)
     }
 
     /// Nothing may be left.
-    pub(super) fn finish(mut self) -> Result<(), ParseError> {
+    pub(crate) fn finish(mut self) -> Result<(), ParseError> {
         match self.next() {
             None => Ok(()),
             Some(word) => Err(self.error(
@@ -105,7 +105,7 @@ impl<'a> Args<'a> {
     }
 
     /// A number, decimal or hexadecimal.
-    pub(super) fn number(&self, word: Word<'_>, most: u64) -> Result<u64, ParseError> {
+    pub(crate) fn number(&self, word: Word<'_>, most: u64) -> Result<u64, ParseError> {
         let parsed = match word.text.strip_prefix("0x") {
             Some(hex) => u64::from_str_radix(hex, 16),
             None => word.text.parse(),
@@ -120,34 +120,34 @@ impl<'a> Args<'a> {
         }
     }
 
-    pub(super) fn u32(&self, word: Word<'_>) -> Result<u32, ParseError> {
+    pub(crate) fn u32(&self, word: Word<'_>) -> Result<u32, ParseError> {
         self.number(word, u64::from(u32::MAX)).map(|value| value as u32)
     }
 
-    pub(super) fn order(&self, word: Word<'_>) -> Result<Order, ParseError> {
+    pub(crate) fn order(&self, word: Word<'_>) -> Result<Order, ParseError> {
         self.number(word, u64::from(Order::MAX.get())).map(|value| Order::of(value as u8))
     }
 
-    pub(super) fn pfn(&self, word: Word<'_>) -> Result<Pfn, ParseError> {
+    pub(crate) fn pfn(&self, word: Word<'_>) -> Result<Pfn, ParseError> {
         self.number(word, u64::MAX).map(Pfn)
     }
 
-    pub(super) fn cpu(&mut self, name: &str) -> Result<CpuId, ParseError> {
+    pub(crate) fn cpu(&mut self, name: &str) -> Result<CpuId, ParseError> {
         let word = self.required(name, "name the CPU by its number, from 0")?;
         self.number(word, u64::from(u16::MAX)).map(|value| CpuId(value as u16))
     }
 
-    pub(super) fn zone(&mut self) -> Result<ZoneIdx, ParseError> {
+    pub(crate) fn zone(&mut self) -> Result<ZoneIdx, ParseError> {
         let word = self.required("zone", "name the zone by its position, from 0")?;
         self.zone_of(word)
     }
 
-    pub(super) fn zone_of(&self, word: Word<'_>) -> Result<ZoneIdx, ParseError> {
+    pub(crate) fn zone_of(&self, word: Word<'_>) -> Result<ZoneIdx, ParseError> {
         self.number(word, u64::from(u8::MAX)).map(|value| ZoneIdx(value as u8))
     }
 
     /// One of a list of names.
-    pub(super) fn choice<T>(
+    pub(crate) fn choice<T>(
         &self,
         word: Word<'_>,
         what: &str,
@@ -165,7 +165,7 @@ impl<'a> Args<'a> {
     }
 
     /// `on` or `off`.
-    pub(super) fn switch(&self, word: Word<'_>) -> Result<bool, ParseError> {
+    pub(crate) fn switch(&self, word: Word<'_>) -> Result<bool, ParseError> {
         self.choice(word, "switch", [("on", true), ("off", false)])
     }
 }

@@ -22,6 +22,7 @@ mod ops;
 mod parse;
 mod print;
 
+pub(crate) use args::{Args, Word};
 pub use parse::ParseError;
 
 use super::Script;

@@ -67,6 +67,10 @@ pub(super) fn script(file: &str, text: &str) -> Result<Script, ParseError> {
 fn version(args: &mut Args<'_>, first: Word<'_>) -> Result<(), ParseError> {
     let hint = "start with the line \"mms 1\"";
     if first.text != "mms" {
+        let hint = match first.text {
+            "runs" => "a case of your own allocator runs in its test, with conformance::replay",
+            _ => hint,
+        };
         return Err(args.error(first.column, "not a script".to_owned(), hint));
     }
     let word = args.expect("the language version", hint)?;
