@@ -108,10 +108,10 @@ impl<R: BufRead> Reader<R> {
         if is_heading(line) {
             return Ok(None);
         }
-        if let Some((cpu, count)) = parse_lost(line) {
+        let Some(head) = Head::parse(line) else {
+            let (cpu, count) = parse_lost(line).ok_or(TraceErrorKind::Line)?;
             return Ok(Some(self.marker(cpu, Payload::Lost(count))));
-        }
-        let head = Head::parse(line).ok_or(TraceErrorKind::Line)?;
+        };
         let payload = match head.name {
             name if name.starts_with(b"mm_page_") => self.kmem(name, head.fields)?,
             b"tracing_mark_write" => match head.fields.trim_ascii() {
