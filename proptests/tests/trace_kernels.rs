@@ -1,7 +1,9 @@
 //! Recordings of kernels under fragmentation: every kind of verdict, and the end frame by frame.
 
+use flate2::read::GzDecoder;
 use mmspec_model::vocab::Rules;
 use mmspec_proptests::trace::{Kind, KindCounts, Options, Report, explain};
+use std::io::Read as _;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -56,4 +58,32 @@ fn fallbacks_of_linux_6_1_move_before_they_retype() {
     // The end differs by what fell between the trace and the file.
     let frames = shown.free_frames.unwrap();
     assert!(frames.only_expected <= 31 && frames.only_seen == 0, "{frames:?}");
+}
+
+/// A recording that began before kpageflags was read, and lost events later: the second reading
+/// takes the markers into account as the first does.
+#[test]
+fn a_loss_after_markers_contradicts_nothing_before_it() {
+    let from = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("traces/linux-6.1-fallback");
+    let dir = std::env::temp_dir().join(format!("mmspec-markers-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    for entry in std::fs::read_dir(&from).unwrap() {
+        let path = entry.unwrap().path();
+        std::fs::copy(&path, dir.join(path.file_name().unwrap())).unwrap();
+    }
+    let bytes = std::fs::read(from.join("trace.txt.gz")).unwrap();
+    let mut text = String::new();
+    GzDecoder::new(bytes.as_slice()).read_to_string(&mut text).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.insert(30_000, "CPU:0 [LOST 1 EVENTS]");
+    std::fs::write(dir.join("trace.txt"), lines.join("\n")).unwrap();
+    let cancel = AtomicBool::new(false);
+    let shown = explain(&dir.join("trace.txt"), &Options::default(), &cancel, &mut |_| {});
+    std::fs::remove_dir_all(&dir).unwrap();
+    let shown = shown.unwrap();
+    assert_eq!((shown.lost_events, shown.ownership_contradictions), (1, 0));
+    let early =
+        shown.unexplained.iter().filter(|one| one.line < 30_000 && one.rule.contains("smallest"));
+    assert_eq!(early.count(), 0, "{:#?}", shown.unexplained);
+    assert!(shown.kind(Kind::BuddyTake).predicted > 7_000, "{:?}", shown.kinds);
 }

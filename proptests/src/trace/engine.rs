@@ -159,16 +159,9 @@ pub fn explain(
     // The free lists after the loss are known from the end of the trace.
     match resume::find(open(path)?, &shape, &after, cancel)? {
         Some(resume) => {
-            let mut window = Window::new(open(path)?);
             let mut engine = Engine::new(shape, cancel);
-            engine.load(&before, true);
-            engine.load_sizes(&before);
             engine.resume = Some(resume);
-            engine.run(&mut window, progress)?;
-            if !engine.report.cancelled {
-                engine.compare(&before, &after);
-            }
-            Ok(engine.report)
+            engine.between(open(path)?, &before, &after, progress)
         }
         None => Ok(report),
     }
@@ -189,16 +182,7 @@ pub fn explain_reader<R: BufRead>(
 ) -> Result<Report, TraceError> {
     let no_zones = || TraceError::new(reader.file(), None, TraceErrorKind::NoZoneinfo);
     let shape = shape_of(before, rules).or_else(|| shape_of(after, rules)).ok_or_else(no_zones)?;
-    let mut window = Window::new(reader);
-    let mut engine = Engine::new(shape, cancel);
-    let adjusted = adjust(&mut window, before)?;
-    engine.load(adjusted.as_ref().unwrap_or(before), adjusted.is_none());
-    engine.load_sizes(adjusted.as_ref().unwrap_or(before));
-    engine.run(&mut window, progress)?;
-    if !engine.report.cancelled {
-        engine.compare(before, after);
-    }
-    Ok(engine.report)
+    Engine::new(shape, cancel).between(reader, before, after, progress)
 }
 
 /// What is known of a machine at the start of its trace.
@@ -253,6 +237,25 @@ impl<'a> Engine<'a> {
             resume: None,
             cancel,
         }
+    }
+
+    /// The whole run, from the snapshot before to the one after.
+    fn between<R: BufRead>(
+        mut self,
+        reader: Reader<R>,
+        before: &Snapshot,
+        after: &Snapshot,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Report, TraceError> {
+        let mut window = Window::new(reader);
+        let adjusted = adjust(&mut window, before)?;
+        self.load(adjusted.as_ref().unwrap_or(before), adjusted.is_none());
+        self.load_sizes(before);
+        self.run(&mut window, progress)?;
+        if !self.report.cancelled {
+            self.compare(before, after);
+        }
+        Ok(self.report)
     }
 
     /// Every event, then the inferences that are still open.

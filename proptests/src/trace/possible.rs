@@ -15,8 +15,8 @@ struct Start {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sizes {
     pub(super) possible: Vec<Possible>,
-    /// Unfolded into `possible` when first asked for: a snapshot leaves thousands of combinations
-    /// open, of which a few events leave a handful.
+    /// Unfolded into `possible` when first asked for: a snapshot leaves many combinations open, of
+    /// which a few events leave a handful.
     start: Option<Start>,
     /// A drain has shown how many pages the lists hold; before, the snapshot's number may be off.
     pub(super) anchored: bool,

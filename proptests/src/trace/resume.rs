@@ -102,9 +102,12 @@ pub(super) fn find<R: BufRead>(
             line = Some(event.line);
         }
         let Some((pfn, order, first)) = first_of(kmem) else { continue };
-        for at in pfn.0..pfn.0 + order.pages() {
-            let at = at.checked_sub(start).and_then(|at| usize::try_from(at).ok());
-            if let Some(known @ First::Nothing) = at.and_then(|at| firsts.get_mut(at)) {
+        if !(start..end).contains(&pfn.0) {
+            continue;
+        }
+        let at = (pfn.0 - start) as usize;
+        for known in firsts[at..].iter_mut().take(order.pages() as usize) {
+            if *known == First::Nothing {
                 *known = first;
             }
         }

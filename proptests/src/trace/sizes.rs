@@ -25,6 +25,7 @@ enum Agreement {
     Some,
     All,
 }
+
 impl Sizes {
     /// Pages came or went without an effect on the factors.
     pub(super) fn change_count(&mut self, pages: i64) {
