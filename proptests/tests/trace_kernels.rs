@@ -61,10 +61,10 @@ fn fallbacks_of_linux_6_1_move_before_they_retype() {
 }
 
 /// A recording that began before kpageflags was read, and lost events later: the second reading
-/// takes the markers into account as the first does.
+/// takes the markers into account as the first does, so that up to the loss both say the same.
 #[test]
-fn a_loss_after_markers_contradicts_nothing_before_it() {
-    let from = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("traces/linux-6.1-fallback");
+fn a_loss_after_markers_changes_nothing_before_it() {
+    let from = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("traces/linux-6.12.117-fallback");
     let dir = std::env::temp_dir().join(format!("mmspec-markers-{}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
     for entry in std::fs::read_dir(&from).unwrap() {
@@ -74,16 +74,19 @@ fn a_loss_after_markers_contradicts_nothing_before_it() {
     let bytes = std::fs::read(from.join("trace.txt.gz")).unwrap();
     let mut text = String::new();
     GzDecoder::new(bytes.as_slice()).read_to_string(&mut text).unwrap();
-    let mut lines: Vec<&str> = text.lines().collect();
-    lines.insert(30_000, "CPU:0 [LOST 1 EVENTS]");
-    std::fs::write(dir.join("trace.txt"), lines.join("\n")).unwrap();
-    let cancel = AtomicBool::new(false);
-    let shown = explain(&dir.join("trace.txt"), &Options::default(), &cancel, &mut |_| {});
+    let mut lines: Vec<&str> = text.lines().take(20_000).collect();
+    let mut takes = || {
+        std::fs::write(dir.join("trace.txt"), lines.join("\n")).unwrap();
+        let cancel = AtomicBool::new(false);
+        let shown = explain(&dir.join("trace.txt"), &Options::default(), &cancel, &mut |_| {});
+        let last = lines[lines.len() - 1];
+        lines.extend(["CPU:0 [LOST 1 EVENTS]", last]);
+        let shown = shown.unwrap();
+        (shown.lost_events, shown.kind(Kind::BuddyTake), shown.kind(Kind::Drain))
+    };
+    let (complete, lossy) = (takes(), takes());
     std::fs::remove_dir_all(&dir).unwrap();
-    let shown = shown.unwrap();
-    assert_eq!((shown.lost_events, shown.ownership_contradictions), (1, 0));
-    let early =
-        shown.unexplained.iter().filter(|one| one.line < 30_000 && one.rule.contains("smallest"));
-    assert_eq!(early.count(), 0, "{:#?}", shown.unexplained);
-    assert!(shown.kind(Kind::BuddyTake).predicted > 7_000, "{:?}", shown.kinds);
+    assert_eq!((complete.0, lossy.0), (0, 1));
+    assert!(complete.1.predicted > 1_000, "{complete:?}");
+    assert_eq!((complete.1, complete.2), (lossy.1, lossy.2));
 }
