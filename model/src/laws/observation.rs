@@ -6,6 +6,7 @@ use crate::vocab::{
     AllocFlags, CpuId, EventCounters, Fallback, FreeListType, Gfp, Machine, MachineRef, Mark,
     MigrateType, Order, PcpState, Pfn, Rules, Tunables, ZoneIdx, ZoneKind, ZoneState,
 };
+use alloc::vec;
 use alloc::vec::Vec;
 
 /// The memory under test: what every allocator has.
@@ -291,6 +292,20 @@ pub struct Past {
     pub granted_pages: Vec<u64>,
     /// Pages given back, by zone.
     pub freed_pages: Vec<u64>,
+}
+
+impl Past {
+    /// Nothing happened yet on a machine of so many zones.
+    #[must_use]
+    pub fn new(zones: usize) -> Self {
+        Self {
+            disabled: vec![false; zones],
+            grants: vec![0; zones],
+            granted_pages: vec![0; zones],
+            freed_pages: vec![0; zones],
+            ..Self::default()
+        }
+    }
 }
 
 /// What the Linux contract shows.

@@ -149,13 +149,7 @@ where
             expected: (self.boot_expected)(script),
             got: (self.boot_got)(script),
             ledger: Ledger::new(script),
-            past: Past {
-                disabled: vec![false; zones],
-                grants: vec![0; zones],
-                granted_pages: vec![0; zones],
-                freed_pages: vec![0; zones],
-                ..Past::default()
-            },
+            past: Past::new(zones),
             pending: vec![0; usize::from(script.machine.cpus)],
         }
     }

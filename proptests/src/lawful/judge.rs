@@ -74,13 +74,7 @@ pub fn judge<A: LinuxPolicy>(
         tunables: script.tunables,
         live: Live::default(),
         before: Numbers::default(),
-        past: Past {
-            disabled: vec![false; boot.zones.len()],
-            grants: vec![0; boot.zones.len()],
-            granted_pages: vec![0; boot.zones.len()],
-            freed_pages: vec![0; boot.zones.len()],
-            ..Past::default()
-        },
+        past: Past::new(boot.zones.len()),
         now: boot,
         asked: Vec::new(),
         depth,

@@ -52,13 +52,7 @@ impl Table {
             slots: BTreeMap::new(),
             live: Live::default(),
             leaving: Live::default(),
-            past: Past {
-                disabled: vec![false; zones],
-                grants: vec![0; zones],
-                granted_pages: vec![0; zones],
-                freed_pages: vec![0; zones],
-                ..Past::default()
-            },
+            past: Past::new(zones),
             tunables: script.tunables,
             finding: None,
             online: vec![true; cpus],
