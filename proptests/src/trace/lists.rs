@@ -25,13 +25,18 @@ impl Engine<'_> {
         self.forget_sizes_from(cpu, z + 1);
         match self.k.frame(pfn) {
             FrameKnowledge::Taken(taken) if taken == order => {}
-            FrameKnowledge::Gone(..) => {
-                // It left before its event: counted then.
-                self.moved.alloc[z] -= order.pages();
+            FrameKnowledge::Gone(left, _) => {
+                // It left before its event: counted then, in the size that its list had it in.
+                self.moved.alloc[z] -= left.pages();
                 self.moved.operations -= 1;
                 self.sizes[z][cpu].note_alloc();
-                self.prove(pfn);
-                self.verdict(Kind::PcpAlloc, z, Verdict::Inferred);
+                if left == order {
+                    self.prove(pfn);
+                    self.verdict(Kind::PcpAlloc, z, Verdict::Inferred);
+                } else {
+                    self.refute(pfn);
+                    self.verdict(Kind::PcpAlloc, z, Verdict::Undecidable);
+                }
             }
             FrameKnowledge::Allocated(_) => {
                 self.ownership(
