@@ -266,9 +266,8 @@ fn machines() -> Vec<Machine> {
     let mut zones = Machine::small(2, 1, 7, 3);
     zones.zones =
         [(ZoneKind::Dma, 0, 100), (ZoneKind::Dma32, 100, 333), (ZoneKind::Normal, 340, 900)]
-            .map(|(kind, start, end)| mmspec_model::vocab::ZoneSpan {
-                kind,
-                span: PfnRange::new(start, end),
+            .map(|(kind, start, end)| {
+                mmspec_model::vocab::ZoneSpan::new(kind, PfnRange::new(start, end))
             })
             .to_vec();
     zones.reserved.push(PfnRange::new(500, 510));

@@ -192,7 +192,7 @@ impl fmt::Display for Picture<'_> {
 
 impl fmt::Display for ZonePicture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ZoneSpan { kind, span } = self.span;
+        let ZoneSpan { kind, span, .. } = self.span;
         writeln!(
             f,
             "{kind} {}..{}, {} to a character",

@@ -14,7 +14,7 @@ fn machine(recorded: &Zoneinfo) -> Machine {
     for (zone, populated) in recorded.populated() {
         let (start, end) = (populated.start_pfn, populated.start_pfn + zone.spanned);
         let span = PfnRange::new(start, end);
-        machine.zones.push(mmspec_model::vocab::ZoneSpan { kind: zone.kind, span });
+        machine.zones.push(mmspec_model::vocab::ZoneSpan::new(zone.kind, span));
         machine.holes.push(PfnRange::new(end - (zone.spanned - zone.present), end));
         machine.reserved.push(PfnRange::new(start, start + zone.present - zone.managed));
     }

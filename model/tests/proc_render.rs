@@ -47,6 +47,10 @@ impl Observe for Numbers {
 
 fn zone_state(kind: ZoneKind, start_pfn: u64) -> ZoneState {
     ZoneState {
+        node: mmspec_model::vocab::NodeId(0),
+        nr_alloc_batch: 0,
+        nr_alloc_batch_exact: 0,
+        drift_mark: 0,
         kind,
         start_pfn,
         spanned: 0,
@@ -80,7 +84,7 @@ fn recorded_state(info: &Zoneinfo, types: &Pagetypeinfo) -> (Machine, Numbers) {
     for (zone, populated) in info.populated() {
         let start = populated.start_pfn;
         let span = PfnRange::new(start, start + zone.spanned);
-        machine.zones.push(mmspec_model::vocab::ZoneSpan { kind: zone.kind, span });
+        machine.zones.push(mmspec_model::vocab::ZoneSpan::new(zone.kind, span));
         let mut state = zone_state(zone.kind, start);
         state.spanned = zone.spanned;
         state.present = zone.present;

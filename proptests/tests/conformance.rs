@@ -26,8 +26,11 @@ impl Linux {
         let mut ascending = regions.to_vec();
         ascending.sort_unstable_by_key(|region| region.start);
         let mut machine = Machine::small(1, 1, TOP.get(), 3);
-        machine.zones =
-            kinds.into_iter().zip(ascending).map(|(kind, span)| ZoneSpan { kind, span }).collect();
+        machine.zones = kinds
+            .into_iter()
+            .zip(ascending)
+            .map(|(kind, span)| ZoneSpan::new(kind, span))
+            .collect();
         let tunables = Tunables { min_free_kbytes: Some(0), ..Tunables::default() };
         let made = OwnedAllocator::new(machine.as_ref(), Rules::linux_6_12(), tunables);
         Self(made.expect("regions make a machine"))

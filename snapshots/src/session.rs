@@ -97,6 +97,7 @@ impl fmt::Display for Done {
             }
             (_, Answer::Done) => f.write_str("done"),
             (_, Answer::Outcome(Outcome::Page(pfn))) => write!(f, "frame {pfn}"),
+            (_, Answer::Outcome(Outcome::Failed)) => f.write_str("none: the slow path gave up"),
             (_, Answer::Outcome(Outcome::SlowPath)) => {
                 f.write_str("none: the slow path would begin")
             }

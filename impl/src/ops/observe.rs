@@ -33,6 +33,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         zone.peek(|lists| {
             let operations = lists.allocs + allocs;
             ZoneState {
+                node: mmspec_model::vocab::NodeId(0),
                 kind: zone.info.kind,
                 start_pfn: self.geometry.pfn(zone.info.start).0,
                 spanned: u64::from(zone.info.end - zone.info.start),
@@ -63,6 +64,9 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
                 numa: NumaCounters { hit: operations, local: operations, ..Default::default() },
                 kswapd_wakeups: zone.rare.kswapd_wakeups.load(),
                 stat_threshold: lists.threshold as u64,
+                nr_alloc_batch: 0,
+                nr_alloc_batch_exact: 0,
+                drift_mark: 0,
             }
         })
     }

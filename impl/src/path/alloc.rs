@@ -43,7 +43,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     pub fn alloc_pages(&self, cpu: CpuId, request: Request) -> Outcome {
         // The parts of the request go on in registers: a request read back from memory that was
         // just written piece by piece would wait for all stores before it.
-        let Request { order, gfp, attempt } = request;
+        let Request { order, gfp, attempt, .. } = request;
         match attempt {
             // The common order as a constant makes the whole way shorter.
             None if order == Order::ZERO => self.alloc_quick(cpu, Order::ZERO, gfp),

@@ -12,6 +12,7 @@ impl Buddy<'_> {
     ) -> Option<u64> {
         let percent = managed / 100;
         match rule {
+            HighatomicLimit::NoReserve => None,
             HighatomicLimit::PlusOneBlock => Some(percent + pageblock_pages),
             HighatomicLimit::RoundedUp => {
                 (percent >= pageblock_pages).then(|| percent.next_multiple_of(pageblock_pages))

@@ -46,7 +46,7 @@ pub(crate) fn machine(rng: &mut Rng) -> Machine {
     };
     machine.zones = zones
         .into_iter()
-        .map(|(kind, first, frames)| ZoneSpan { kind, span: PfnRange::new(first, start + frames) })
+        .map(|(kind, first, frames)| ZoneSpan::new(kind, PfnRange::new(first, start + frames)))
         .collect();
     let end = machine.as_ref().end().0;
     for ranges in [&mut machine.holes, &mut machine.reserved] {

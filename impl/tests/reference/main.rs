@@ -173,7 +173,7 @@ impl Pair {
     fn alloc(&mut self) {
         let (cpu, order) = (self.cpu(), self.order());
         let gfp = self.rng.pick(&self.gfps.clone());
-        let request = Request { order, gfp, attempt: self.attempt() };
+        let request = Request { attempt: self.attempt(), ..Request::new(order, gfp) };
         let outcome = both!(self, a => a.alloc_pages(cpu, request));
         self.said.push(format!("{request:?} on {cpu:?}: {outcome:?}"));
         if let Some(pfn) = outcome.page() {

@@ -11,11 +11,15 @@ mod capability;
 mod frame;
 mod request;
 mod run;
+mod slow;
 
 pub use capability::{
     BatchFree, BulkAlloc, CpuCaches, CpuHotplug, FaultInjection, HighAtomicReserve, Isolation,
     LinuxPolicy, Observe, StatWorker, Tuning, Watermarks, ZoneFlagControl,
 };
 pub use frame::{FrameAllocator, FrameCounters, PageAllocator};
-pub use request::{Outcome, Refusal, Request};
+pub use request::{Outcome, Refusal, Request, Task, TaskFlags};
 pub use run::{FixedPlace, Resize, Run, RunAllocator};
+pub use slow::{
+    CompactPriority, CompactResult, KswapdReply, KswapdStep, Nodes, SlowPath, SlowReply, SlowStep,
+};

@@ -10,6 +10,7 @@ impl Reference {
         let pages = self.machine.pageblock_order.pages();
         let percent = self.zones[z].managed / 100;
         match self.rules.highatomic_limit {
+            HighatomicLimit::NoReserve => None,
             HighatomicLimit::PlusOneBlock => Some(percent + pages),
             HighatomicLimit::RoundedUp if percent < pages => None,
             HighatomicLimit::RoundedUp => Some(percent.next_multiple_of(pages)),

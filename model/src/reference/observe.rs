@@ -30,6 +30,7 @@ impl Observe for Reference {
         let diffs = z.pcps.iter().map(|pcp| pcp.vm_stat_diff).sum::<i64>();
         let cma_diffs = z.pcps.iter().map(|pcp| pcp.vm_cma_diff).sum::<i64>();
         ZoneState {
+            node: self.machine.zones[zone.index()].node,
             kind: z.kind,
             start_pfn: z.span.start.0,
             spanned: z.span.len(),
@@ -52,6 +53,9 @@ impl Observe for Reference {
             numa: z.numa,
             kswapd_wakeups: z.kswapd_wakeups,
             stat_threshold: z.stat_threshold,
+            nr_alloc_batch: 0,
+            nr_alloc_batch_exact: 0,
+            drift_mark: 0,
         }
     }
 

@@ -51,6 +51,7 @@ impl PcpSizes {
         match tuning {
             PcpTuning::Auto => self.free_count >>= 1,
             PcpTuning::FreeFactor => self.free_factor >>= 1,
+            PcpTuning::Fixed => {}
         }
     }
 

@@ -19,6 +19,31 @@ pub struct EventCounters {
     pub pgalloc: [u64; NR_ZONES],
     /// `pgfree`.
     pub pgfree: u64,
+    /// `allocstall_<zone>`: entries into direct reclaim, by the highest zone asked for.
+    pub allocstall: [u64; NR_ZONES],
+    /// `compact_stall`: direct compaction ran.
+    pub compact_stall: u64,
+    /// `compact_success`: and a page was got.
+    pub compact_success: u64,
+    /// `compact_fail`: and none was.
+    pub compact_fail: u64,
+    /// `pgscan_direct_throttle`: requests held back while reserves were low.
+    pub direct_throttle: u64,
+    /// `oom_kill`: kills that the OOM killer reported as progress.
+    pub oom_kill: u64,
+    /// `pageoutrun`: rounds of kswapd begun.
+    pub pageoutrun: u64,
+    /// `kswapd_low_wmark_hit_quickly`: kswapd's nap was cut short.
+    pub kswapd_low_wmark_hit_quickly: u64,
+    /// `kswapd_high_wmark_hit_quickly`: the node was out of balance right after the nap.
+    pub kswapd_high_wmark_hit_quickly: u64,
+    /// Zones that attempts looked at, in lists of zones (no kernel counter: the cost that the fair
+    /// policy's change of 2014 is about).
+    pub zones_scanned: u64,
+    /// Times that a node's allocation batches were reset (no kernel counter).
+    pub fair_resets: u64,
+    /// Reads of a zone's shared batch counter (no kernel counter).
+    pub batch_reads: u64,
 }
 
 impl EventCounters {

@@ -160,8 +160,8 @@ impl fmt::Display for CpuId {
     }
 }
 
-/// A zone of the machine's node: its position in the machine's list of populated zones, ascending
-/// by address. Not the kernel's zone index, which is the [`super::ZoneKind`].
+/// A zone: its position in the machine's list of populated zones of all nodes, ascending by
+/// address. Not the kernel's zone index, which is the [`super::ZoneKind`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct ZoneIdx(pub u8);
 

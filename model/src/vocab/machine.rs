@@ -1,6 +1,8 @@
-//! The machine: CPUs, the zones of its one node, holes and reserved frames.
+//! The machine: nodes, CPUs, zones, holes and reserved frames.
 
-use super::{CpuId, Order, Pfn, PfnRange, ZoneKind};
+use super::{
+    CpuId, LOCAL_DISTANCE, MAX_NODES, NodeId, Order, Pfn, PfnRange, REMOTE_DISTANCE, ZoneKind,
+};
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;
 
@@ -10,13 +12,30 @@ pub const MAX_CPUS: u16 = 1024;
 /// The span of one zone. Its edges need not be aligned to anything.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ZoneSpan {
+    /// The node that the zone belongs to.
+    pub node: NodeId,
     /// The zone's kind.
     pub kind: ZoneKind,
     /// The spanned frames.
     pub span: PfnRange,
 }
 
-/// A machine with one node, borrowed: what an allocator is built from. It needs no heap.
+impl ZoneSpan {
+    /// A zone of node 0.
+    #[must_use]
+    pub const fn new(kind: ZoneKind, span: PfnRange) -> Self {
+        Self { node: NodeId(0), kind, span }
+    }
+
+    /// The same zone on another node.
+    #[must_use]
+    pub const fn on(mut self, node: NodeId) -> Self {
+        self.node = node;
+        self
+    }
+}
+
+/// A machine, borrowed: what an allocator is built from. It needs no heap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MachineRef<'a> {
     /// Number of CPUs, all online at boot, ids `0..cpus`.
@@ -33,7 +52,15 @@ pub struct MachineRef<'a> {
     /// Whether each CPU's slice of the data cache is large enough for PCPF_FREE_HIGH_BATCH
     /// (page_alloc.md §2.1, flag bit 1; the cache-size rule behind it is outside the model).
     pub free_high_batch: bool,
-    /// The populated zones, ascending in both address and kind, disjoint.
+    /// Number of online nodes, ids `0..nodes`; a node may have no memory, or no CPU.
+    pub nodes: u8,
+    /// The node of each CPU; empty: all on node 0.
+    pub cpu_nodes: &'a [NodeId],
+    /// Distances from node (row) to node (column), `nodes` × `nodes` values; empty: 10 to itself, 20 to
+    /// every other.
+    pub distances: &'a [u8],
+    /// The populated zones, disjoint, ascending in address, in node, and within a node in kind.
+    /// (Nodes whose memory interleaves are not described.)
     pub zones: &'a [ZoneSpan],
     /// Frames inside a zone's span that do not exist.
     pub holes: &'a [PfnRange],
@@ -54,6 +81,25 @@ impl MachineRef<'_> {
     /// All CPU ids.
     pub fn cpu_ids(&self) -> impl DoubleEndedIterator<Item = CpuId> + Clone {
         (0..self.cpus).map(CpuId)
+    }
+
+    /// All node ids.
+    pub fn node_ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + Clone {
+        (0..self.nodes).map(NodeId)
+    }
+
+    /// The node of a CPU.
+    #[must_use]
+    pub fn node_of(&self, cpu: CpuId) -> NodeId {
+        self.cpu_nodes.get(cpu.index()).copied().unwrap_or_default()
+    }
+
+    /// The distance from `from` to `to`.
+    #[must_use]
+    pub fn distance(&self, from: NodeId, to: NodeId) -> u8 {
+        let at = from.index() * usize::from(self.nodes) + to.index();
+        let otherwise = if from == to { LOCAL_DISTANCE } else { REMOTE_DISTANCE };
+        self.distances.get(at).copied().unwrap_or(otherwise)
     }
 
     /// Position of the zone that spans `pfn`.
@@ -112,11 +158,41 @@ impl MachineRef<'_> {
             }
         }
         for pair in self.zones.windows(2) {
-            if pair[1].span.start < pair[0].span.end || pair[1].kind <= pair[0].kind {
+            let ascend = (pair[0].node, pair[0].kind) < (pair[1].node, pair[1].kind);
+            if pair[1].span.start < pair[0].span.end || !ascend {
                 return Err(MachineError::ZoneOrder(pair[0].kind, pair[1].kind));
             }
         }
+        self.validate_nodes()?;
         self.validate_cma()
+    }
+
+    fn validate_nodes(&self) -> Result<(), MachineError> {
+        let nodes = usize::from(self.nodes);
+        if nodes == 0 || nodes > MAX_NODES {
+            return Err(MachineError::Nodes(self.nodes));
+        }
+        let cpus = usize::from(self.cpus);
+        if !self.cpu_nodes.is_empty() && self.cpu_nodes.len() != cpus {
+            return Err(MachineError::CpuNodes(self.cpu_nodes.len(), self.cpus));
+        }
+        let zones = self.zones.iter().map(|zone| zone.node);
+        if let Some(node) = self.cpu_nodes.iter().copied().chain(zones).find(|n| n.0 >= self.nodes)
+        {
+            return Err(MachineError::NoSuchNode(node, self.nodes));
+        }
+        if !self.distances.is_empty() && self.distances.len() != nodes * nodes {
+            return Err(MachineError::Distances(self.distances.len(), self.nodes));
+        }
+        for from in self.node_ids() {
+            for to in self.node_ids() {
+                let distance = self.distance(from, to);
+                if (distance == LOCAL_DISTANCE) != (from == to) || distance < LOCAL_DISTANCE {
+                    return Err(MachineError::Distance(from, to, distance));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn validate_cma(&self) -> Result<(), MachineError> {
@@ -142,7 +218,7 @@ impl MachineRef<'_> {
     }
 }
 
-/// A machine with one node, owned.
+/// A machine, owned.
 #[cfg(feature = "alloc")]
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Machine {
@@ -158,6 +234,12 @@ pub struct Machine {
     pub cma_built: bool,
     /// See [`MachineRef::free_high_batch`].
     pub free_high_batch: bool,
+    /// See [`MachineRef::nodes`].
+    pub nodes: u8,
+    /// See [`MachineRef::cpu_nodes`].
+    pub cpu_nodes: Vec<NodeId>,
+    /// See [`MachineRef::distances`].
+    pub distances: Vec<u8>,
     /// See [`MachineRef::zones`].
     pub zones: Vec<ZoneSpan>,
     /// See [`MachineRef::holes`].
@@ -181,9 +263,12 @@ impl Machine {
             thp_order: Some(Order::of(9)),
             cma_built: false,
             free_high_batch: false,
+            nodes: 1,
+            cpu_nodes: Vec::new(),
+            distances: Vec::new(),
             zones: zones
                 .iter()
-                .map(|&(kind, start, end)| ZoneSpan { kind, span: PfnRange::new(start, end) })
+                .map(|&(kind, start, end)| ZoneSpan::new(kind, PfnRange::new(start, end)))
                 .collect(),
             holes: Vec::new(),
             reserved: Vec::new(),
@@ -214,6 +299,9 @@ impl Machine {
             thp_order: self.thp_order,
             cma_built: self.cma_built,
             free_high_batch: self.free_high_batch,
+            nodes: self.nodes,
+            cpu_nodes: &self.cpu_nodes,
+            distances: &self.distances,
             zones: &self.zones,
             holes: &self.holes,
             reserved: &self.reserved,
@@ -255,8 +343,23 @@ pub enum MachineError {
     #[error("frame {0} is out of range: the last frame must be below 2^32")]
     TooLarge(Pfn),
     /// Zones out of order or overlapping.
-    #[error("zones {0} and {1} must ascend in address and kind and must not overlap")]
+    #[error("zones {0} and {1} must ascend in address, node and kind and must not overlap")]
     ZoneOrder(ZoneKind, ZoneKind),
+    /// Too few or too many nodes.
+    #[error("{0} nodes: give 1 to 64")]
+    Nodes(u8),
+    /// Not one node for each CPU.
+    #[error("{0} nodes of CPUs on a machine of {1} CPUs: give one for each CPU, or none")]
+    CpuNodes(usize, u16),
+    /// A CPU or zone on a node that is not there.
+    #[error("node {0} does not exist: the machine has {1}, numbered from 0")]
+    NoSuchNode(NodeId, u8),
+    /// Not one distance for each pair of nodes.
+    #[error("{0} distances on a machine of {1} nodes: give one for each pair, or none")]
+    Distances(usize, u8),
+    /// A distance that cannot be.
+    #[error("distance {2} from node {0} to {1}: a node is 10 from itself and further from others")]
+    Distance(NodeId, NodeId, u8),
     /// CMA ranges on a build without CMA.
     #[error("cma ranges need a build with CMA: set cma_built")]
     CmaNotBuilt,

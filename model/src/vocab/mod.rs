@@ -6,6 +6,7 @@ mod gfp;
 mod ids;
 mod machine;
 mod migratetype;
+mod node;
 mod rules;
 mod state;
 mod tracepoint;
@@ -20,9 +21,11 @@ pub use ids::{CpuId, NR_PAGE_ORDERS, Order, Pfn, PfnRange, ZoneIdx};
 pub use machine::Machine;
 pub use machine::{MAX_CPUS, MachineError, MachineRef, ZoneSpan};
 pub use migratetype::{MigrateType, NR_MIGRATETYPES, NR_PCP_TYPES};
+pub use node::{LOCAL_DISTANCE, MAX_NODES, NodeId, NodeMask, NodeState, REMOTE_DISTANCE};
 pub use rules::{
-    DrainLoop, Fallback, FreeListType, HighatomicAccess, HighatomicLimit, MergeRetype, PcpTuning,
-    ReserveFlags, Rules, RulesError, ThpLists, Vmstat,
+    DrainLoop, FairPolicy, Fallback, FreeCheck, FreeListType, HighatomicAccess, HighatomicLimit,
+    MarkGaps, MergeRetype, NodeLoad, PcpOrders, PcpTuning, ReserveFlags, ReserveIndex, Rules,
+    RulesError, ThpLists, Vmstat, ZonelistOrder,
 };
 pub use state::{NR_PCP_LISTS_MAX, PcpFlags, PcpState, ZoneFlags, ZoneState};
 pub use tracepoint::KmemEvent;

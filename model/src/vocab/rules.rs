@@ -15,10 +15,86 @@ pub enum Fallback {
 /// How per-CPU list sizes adapt (page_alloc.md §2.4, §2.5).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum PcpTuning {
+    /// 3.16, 3.17: refill `batch`, and at `high` free `batch`; nothing adapts.
+    Fixed,
     /// 5.14 to 6.6: a fixed high mark and a factor that grows the amount freed.
     FreeFactor,
     /// 6.7 and later: high moves between `high_min` and `high_max`; alloc_factor; free_count.
     Auto,
+}
+
+/// Which orders per-CPU lists hold (page_alloc.md §2.1).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum PcpOrders {
+    /// Up to 5.12: single pages, one list for each of the three types.
+    Zero,
+    /// 5.13 and later: orders 0 to 3, and huge pages if the machine says so.
+    ToCostly,
+}
+
+/// The fair zone allocation policy: allocations take turns between a node's zones in proportion to
+/// their size (page_alloc.md §5).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FairPolicy {
+    /// 4.8 and later: none.
+    None,
+    /// 3.16 ("vanilla"): the fair pass reads every zone's counter and walks past remote zones.
+    V3_16,
+    /// The posting of 30 June 2014 ("fairzone-v4"): stop at the first remote zone; a flag for depleted
+    /// zones; only depleted zones are reset; fair only if the second zone of the list is local.
+    Draft,
+    /// 3.17: as posted, but every local zone is reset and the first attempt is always fair.
+    V3_17,
+    /// 4.7: the flag is tested before locality; at the first remote zone reset or go on in the same
+    /// pass.
+    V4_7,
+}
+
+/// How zonelists are ordered (page_alloc.md §4.1).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ZonelistOrder {
+    /// Node by node, each from its highest zone down. The only way since 4.14 [mem].
+    Node,
+    /// Zone kind by zone kind from the highest down, each on every node. An option of 3.16.
+    Zone,
+    /// 3.16's default: one of the two by the sizes of low zones.
+    Heuristic,
+}
+
+/// What a node's load adds to when fallback nodes are ranked (page_alloc.md §4.1).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum NodeLoad {
+    /// 3.16: the chosen node's load is set to a value that decreases.
+    Decreasing,
+    /// 6.6 and later: it grows by one when the distance differs from that of the node before.
+    OnNewDistance,
+}
+
+/// The gaps between watermarks (page_alloc.md §3.2).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum MarkGaps {
+    /// 3.16, 3.17: LOW = MIN + t/4, HIGH = MIN + t/2, no PROMO.
+    Quarters,
+    /// 4.6 [mem] and later: steps of max(t/4, managed × watermark_scale_factor / 10000).
+    ScaleFactor,
+}
+
+/// How a watermark check looks at blocks above order 0 (page_alloc.md §3.4).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FreeCheck {
+    /// 3.16: for each lower order its blocks are subtracted and the mark is halved.
+    HalvePerOrder,
+    /// 4.4 [mem] and later: some list of the order or above has a block that the request may take.
+    Lists,
+}
+
+/// Which zone's `lowmem_reserve` entry a check uses (page_alloc.md §3.3).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ReserveIndex {
+    /// 3.16: that of the preferred zone (classzone).
+    Preferred,
+    /// 6.x: that of the request's highest allowed zone.
+    Highest,
 }
 
 /// Which per-CPU lists hold huge pages (page_alloc.md §2.1).
@@ -57,6 +133,8 @@ pub enum MergeRetype {
 /// The limit of the high-order atomic reserve (page_alloc.md §1.13).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum HighatomicLimit {
+    /// Before 4.4: there is no such reserve.
+    NoReserve,
     /// Up to 6.6: managed/100 plus one pageblock; a block above the pageblock order reserves one
     /// pageblock only (bugs P17, P18).
     PlusOneBlock,
@@ -110,6 +188,8 @@ pub struct Rules {
     pub fallback: Fallback,
     /// Sizing of per-CPU lists.
     pub pcp_tuning: PcpTuning,
+    /// Orders on per-CPU lists.
+    pub pcp_orders: PcpOrders,
     /// Per-CPU lists for huge pages.
     pub thp_lists: ThpLists,
     /// Type of the list that a drained page goes to.
@@ -153,15 +233,68 @@ pub struct Rules {
     pub free_pages_blocks: bool,
     /// The list of vmstat names: the kernel release whose build the texts follow.
     pub vmstat: Vmstat,
+    /// The fair zone allocation policy.
+    pub fair_policy: FairPolicy,
+    /// Order of zonelists.
+    pub zonelist_order: ZonelistOrder,
+    /// Ranking of fallback nodes.
+    pub node_load: NodeLoad,
+    /// Gaps between watermarks.
+    pub mark_gaps: MarkGaps,
+    /// Watermark checks above order 0.
+    pub free_check: FreeCheck,
+    /// The zone whose reserve a check minds.
+    pub reserve_index: ReserveIndex,
+    /// Fallbacks boost the watermark (5.0).
+    pub boost: bool,
+    /// First attempts avoid mixing migratetypes (ALLOC_NOFRAGMENT, 5.0).
+    pub nofragment: bool,
+    /// With several nodes a first pass skips zones of nodes whose kswapd is awake (6.18).
+    pub avoid_awake_nodes: bool,
+    /// A retry of the slow path first looks whether cpuset or zonelists changed (6.18; without it bug
+    /// P25 is there).
+    pub early_restart: bool,
+    /// The retry decision passes over zones that the cpuset forbids (6.12).
+    pub retry_minds_cpuset: bool,
+    /// The high-order atomic reserve is given up whenever a retry is about to be refused (6.12; before,
+    /// only at the limit of fruitless rounds: part of bug P17).
+    pub unreserve_before_oom: bool,
+    /// The slow path gives HIGHATOMIC to requests above order 0 only with `__GFP_HIGH` (6.18; before,
+    /// to any that cannot wait).
+    pub highatomic_needs_high: bool,
+    /// kswapd passes over lower zones that are balanced ("checklow", posted June 2014, not merged).
+    pub kswapd_checks_low: bool,
 }
 
 impl Rules {
+    /// Linux 3.17: its policy of zones (fair turns, zonelists, marks, reserves, checks, fixed per-CPU
+    /// lists of single pages). What the fact sheet does not describe of that kernel follows 6.1:
+    /// fallback between migratetypes, with no MIGRATE_RESERVE, and the slow path.
+    #[must_use]
+    pub const fn linux_3_17() -> Self {
+        Self {
+            pcp_tuning: PcpTuning::Fixed,
+            pcp_orders: PcpOrders::Zero,
+            highatomic_limit: HighatomicLimit::NoReserve,
+            fair_policy: FairPolicy::V3_17,
+            zonelist_order: ZonelistOrder::Heuristic,
+            node_load: NodeLoad::Decreasing,
+            mark_gaps: MarkGaps::Quarters,
+            free_check: FreeCheck::HalvePerOrder,
+            reserve_index: ReserveIndex::Preferred,
+            boost: false,
+            nofragment: false,
+            ..Self::linux_6_1()
+        }
+    }
+
     /// Linux 6.1.
     #[must_use]
     pub const fn linux_6_1() -> Self {
         Self {
             fallback: Fallback::MoveThenRetype,
             pcp_tuning: PcpTuning::FreeFactor,
+            pcp_orders: PcpOrders::ToCostly,
             thp_lists: ThpLists::Shared,
             free_list_type: FreeListType::Cached,
             merge_retype: MergeRetype::Never,
@@ -181,6 +314,20 @@ impl Rules {
             show_promo: false,
             free_pages_blocks: false,
             vmstat: Vmstat::V6_1,
+            fair_policy: FairPolicy::None,
+            zonelist_order: ZonelistOrder::Node,
+            node_load: NodeLoad::OnNewDistance,
+            mark_gaps: MarkGaps::ScaleFactor,
+            free_check: FreeCheck::Lists,
+            reserve_index: ReserveIndex::Highest,
+            boost: true,
+            nofragment: true,
+            avoid_awake_nodes: false,
+            early_restart: false,
+            retry_minds_cpuset: false,
+            unreserve_before_oom: false,
+            highatomic_needs_high: false,
+            kswapd_checks_low: false,
         }
     }
 
@@ -190,6 +337,7 @@ impl Rules {
         Self {
             fallback: Fallback::Whole,
             pcp_tuning: PcpTuning::Auto,
+            pcp_orders: PcpOrders::ToCostly,
             thp_lists: ThpLists::MovableOrNot,
             free_list_type: FreeListType::Pageblock,
             merge_retype: MergeRetype::FirstBlock,
@@ -209,6 +357,20 @@ impl Rules {
             show_promo: true,
             free_pages_blocks: false,
             vmstat: Vmstat::V6_12,
+            fair_policy: FairPolicy::None,
+            zonelist_order: ZonelistOrder::Node,
+            node_load: NodeLoad::OnNewDistance,
+            mark_gaps: MarkGaps::ScaleFactor,
+            free_check: FreeCheck::Lists,
+            reserve_index: ReserveIndex::Highest,
+            boost: true,
+            nofragment: true,
+            avoid_awake_nodes: false,
+            early_restart: false,
+            retry_minds_cpuset: true,
+            unreserve_before_oom: true,
+            highatomic_needs_high: false,
+            kswapd_checks_low: false,
         }
     }
 
@@ -228,6 +390,9 @@ impl Rules {
             free_high_half_min: true,
             free_pages_blocks: true,
             vmstat: Vmstat::V6_18,
+            avoid_awake_nodes: true,
+            early_restart: true,
+            highatomic_needs_high: true,
             ..Self::linux_6_12()
         }
     }
@@ -252,6 +417,12 @@ impl Rules {
             if holds { Ok(()) } else { Err(RulesError { switch, value, fallback }) }
         };
         let lists_old = matches!(self.free_list_type, FreeListType::Cached);
+        if matches!(self.pcp_orders, PcpOrders::Zero) != matches!(self.pcp_tuning, PcpTuning::Fixed)
+        {
+            let value =
+                if matches!(self.pcp_orders, PcpOrders::Zero) { "fixed" } else { "not fixed" };
+            return wants("pcp_tuning (by pcp_orders)", value, false);
+        }
         if old {
             wants("free_list_type", "cached", lists_old)?;
             wants("highatomic_free_only", "off", !self.highatomic_free_only)?;

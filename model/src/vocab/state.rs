@@ -1,6 +1,6 @@
 //! What can be seen of an allocator's state: plain numbers, comparable field by field.
 
-use super::{MigrateType, NR_MIGRATETYPES, NR_PAGE_ORDERS, NumaCounters, Order, ZoneKind};
+use super::{MigrateType, NR_MIGRATETYPES, NR_PAGE_ORDERS, NodeId, NumaCounters, Order, ZoneKind};
 
 /// Most per-CPU lists that any rules need: 12 for orders 0 to 3, and 3 for huge pages.
 pub const NR_PCP_LISTS_MAX: usize = 15;
@@ -15,6 +15,8 @@ bitflags::bitflags! {
         const BELOW_HIGH = 2;
         /// ZONE_RECLAIM_ACTIVE: kswapd works on the zone; per-CPU lists free early.
         const RECLAIM_ACTIVE = 4;
+        /// ZONE_FAIR_DEPLETED: the zone's allocation batch is used up (3.17 to 4.7).
+        const FAIR_DEPLETED = 8;
     }
 }
 
@@ -32,6 +34,8 @@ bitflags::bitflags! {
 /// The numbers of one zone. Pages are base pages.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ZoneState {
+    /// The zone's node.
+    pub node: NodeId,
     /// The zone's kind.
     pub kind: ZoneKind,
     /// First spanned frame.
@@ -76,6 +80,13 @@ pub struct ZoneState {
     pub kswapd_wakeups: u64,
     /// The per-CPU diff at which updates are pushed to the zone.
     pub stat_threshold: u64,
+    /// NR_ALLOC_BATCH without per-CPU diffs: what the fair policy leaves to the zone, negative when
+    /// overdrawn; 0 under rules without the policy.
+    pub nr_alloc_batch: i64,
+    /// NR_ALLOC_BATCH with all diffs folded.
+    pub nr_alloc_batch_exact: i64,
+    /// Free pages below which exact counts decide (percpu_drift_mark); 0: never.
+    pub drift_mark: u64,
 }
 
 impl ZoneState {

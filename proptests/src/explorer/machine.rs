@@ -54,7 +54,7 @@ fn requests(orders: std::ops::RangeInclusive<u8>, gfps: &[Gfp]) -> Vec<Request> 
     let attempt = Some((Mark::Min, AllocFlags::NO_WATERMARKS));
     orders
         .flat_map(|order| {
-            gfps.iter().map(move |gfp| Request { order: Order::of(order), gfp: *gfp, attempt })
+            gfps.iter().map(move |gfp| Request { attempt, ..Request::new(Order::of(order), *gfp) })
         })
         .collect()
 }
@@ -98,11 +98,8 @@ pub fn scopes() -> Vec<Scope> {
     };
     reserves.script.machine.cma_built = true;
     reserves.script.machine.cma = vec![PfnRange::new(8, 16)];
-    reserves.requests.push(Request {
-        order: Order::of(1),
-        gfp: Gfp::ATOMIC,
-        attempt: Some((Mark::Min, AllocFlags::NO_WATERMARKS.union(AllocFlags::HIGHATOMIC))),
-    });
+    let unlimited = AllocFlags::NO_WATERMARKS.union(AllocFlags::HIGHATOMIC);
+    reserves.requests.push(Request::new(Order::of(1), Gfp::ATOMIC).at(Mark::Min, unlimited));
     let mut marks = Scope {
         name: "marks, boosts and auto-tuned lists",
         script: base(1, 16, 3, 2),

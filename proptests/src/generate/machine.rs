@@ -49,16 +49,12 @@ fn candidate(rng: &mut Rng) -> Machine {
         Some(Order::of(rng.between(4, u64::from(pageblock_order)) as u8))
     };
     let mut machine = Machine {
-        cpus,
         max_order: Order::of(max_order),
         pageblock_order: pageblock,
         thp_order,
         cma_built: rng.percent(35),
         free_high_batch: rng.percent(50),
-        zones: Vec::new(),
-        holes: Vec::new(),
-        reserved: Vec::new(),
-        cma: Vec::new(),
+        ..Machine::new(cpus, &[])
     };
     zones(rng, &mut machine);
     for _ in 0..rng.weighted(&[5, 3, 2, 1]) {
@@ -100,7 +96,7 @@ fn zones(rng: &mut Rng, machine: &mut Machine) {
         let share = if last { left } else { (total * rng.between(1, 5) / 8).min(left) };
         let length = if last || rng.percent(40) { share } else { share / block * block }.max(1);
         let span = PfnRange::new(start, start + length);
-        machine.zones.push(ZoneSpan { kind: *kind, span });
+        machine.zones.push(ZoneSpan::new(*kind, span));
         left = left.saturating_sub(length);
         let gap = if rng.percent(25) { rng.below(block + 2) } else { 0 };
         start = span.end.0 + gap;

@@ -162,7 +162,11 @@ impl Builder<'_> {
     fn ask(&mut self, order: Order, gfp: Gfp, attempt: Option<(Mark, AllocFlags)>) {
         let cpu = self.any_cpu();
         let handle = self.fresh(cpu);
-        self.ops.push(Op::Alloc { cpu, request: Request { order, gfp, attempt }, handle });
+        self.ops.push(Op::Alloc {
+            cpu,
+            request: Request { attempt, ..Request::new(order, gfp) },
+            handle,
+        });
     }
 
     fn any_cpu(&mut self) -> CpuId {
@@ -189,7 +193,11 @@ impl Builder<'_> {
         let order = self.profile.order(self.rng);
         let attempt = self.profile.attempt(self.rng);
         let handle = self.fresh(cpu);
-        self.ops.push(Op::Alloc { cpu, request: Request { order, gfp, attempt }, handle });
+        self.ops.push(Op::Alloc {
+            cpu,
+            request: Request { attempt, ..Request::new(order, gfp) },
+            handle,
+        });
         order.pages()
     }
 

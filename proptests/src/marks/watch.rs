@@ -132,7 +132,7 @@ fn alloc(marks: &mut Marks, moment: &Moment<'_>, cpu: CpuId, request: Request, o
             marks.refused += 1;
             return marks.hit(Mark::Refused);
         }
-        Outcome::SlowPath => {
+        Outcome::SlowPath | Outcome::Failed => {
             marks.refused += 1;
             let unmarked =
                 request.attempt.is_some_and(|(_, flags)| flags.contains(AllocFlags::NO_WATERMARKS));

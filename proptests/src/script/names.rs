@@ -1,8 +1,9 @@
 //! The switches of [`Rules`] and the allocation flags by name and by number, for text and bytes.
 
 use mmspec_model::vocab::{
-    AllocFlags, DrainLoop, Fallback, FreeListType, HighatomicAccess, HighatomicLimit, MergeRetype,
-    PcpTuning, ReserveFlags, Rules, ThpLists, Vmstat,
+    AllocFlags, DrainLoop, FairPolicy, Fallback, FreeCheck, FreeListType, HighatomicAccess,
+    HighatomicLimit, MarkGaps, MergeRetype, NodeLoad, PcpOrders, PcpTuning, ReserveFlags,
+    ReserveIndex, Rules, ThpLists, Vmstat, ZonelistOrder,
 };
 
 /// One switch: its name, the names of its values, and how it is read and written by the value's
@@ -38,12 +39,15 @@ macro_rules! toggle {
 }
 
 /// Every field of [`Rules`]. The codec stores positions in this table: append only.
-pub(crate) const SWITCHES: [Switch; 21] = [
+pub(crate) const SWITCHES: [Switch; 36] = [
     choice!(fallback:
         "move_then_retype" = Fallback::MoveThenRetype,
         "whole" = Fallback::Whole,
         "claim_then_steal" = Fallback::ClaimThenSteal),
-    choice!(pcp_tuning: "free_factor" = PcpTuning::FreeFactor, "auto" = PcpTuning::Auto),
+    choice!(pcp_tuning:
+        "free_factor" = PcpTuning::FreeFactor,
+        "auto" = PcpTuning::Auto,
+        "fixed" = PcpTuning::Fixed),
     choice!(thp_lists:
         "per_type" = ThpLists::PerType,
         "shared" = ThpLists::Shared,
@@ -57,7 +61,8 @@ pub(crate) const SWITCHES: [Switch; 21] = [
         "all_blocks" = MergeRetype::AllBlocks),
     choice!(highatomic_limit:
         "plus_one_block" = HighatomicLimit::PlusOneBlock,
-        "rounded_up" = HighatomicLimit::RoundedUp),
+        "rounded_up" = HighatomicLimit::RoundedUp,
+        "no_reserve" = HighatomicLimit::NoReserve),
     choice!(highatomic_access:
         "oom" = HighatomicAccess::Oom,
         "oom_or_non_block" = HighatomicAccess::OomOrNonBlock),
@@ -77,6 +82,33 @@ pub(crate) const SWITCHES: [Switch; 21] = [
     toggle!(show_promo),
     toggle!(free_pages_blocks),
     choice!(vmstat: "6.1" = Vmstat::V6_1, "6.12" = Vmstat::V6_12, "6.18" = Vmstat::V6_18),
+    choice!(pcp_orders: "zero" = PcpOrders::Zero, "to_costly" = PcpOrders::ToCostly),
+    choice!(fair_policy:
+        "none" = FairPolicy::None,
+        "3.16" = FairPolicy::V3_16,
+        "draft" = FairPolicy::Draft,
+        "3.17" = FairPolicy::V3_17,
+        "4.7" = FairPolicy::V4_7),
+    choice!(zonelist_order:
+        "node" = ZonelistOrder::Node,
+        "zone" = ZonelistOrder::Zone,
+        "heuristic" = ZonelistOrder::Heuristic),
+    choice!(node_load:
+        "decreasing" = NodeLoad::Decreasing,
+        "on_new_distance" = NodeLoad::OnNewDistance),
+    choice!(mark_gaps: "quarters" = MarkGaps::Quarters, "scale_factor" = MarkGaps::ScaleFactor),
+    choice!(free_check: "halve_per_order" = FreeCheck::HalvePerOrder, "lists" = FreeCheck::Lists),
+    choice!(reserve_index:
+        "preferred" = ReserveIndex::Preferred,
+        "highest" = ReserveIndex::Highest),
+    toggle!(boost),
+    toggle!(nofragment),
+    toggle!(avoid_awake_nodes),
+    toggle!(early_restart),
+    toggle!(retry_minds_cpuset),
+    toggle!(unreserve_before_oom),
+    toggle!(highatomic_needs_high),
+    toggle!(kswapd_checks_low),
 ];
 
 /// The preset that differs least from `rules` (its position), and the positions of the switches

@@ -90,7 +90,7 @@ impl Sizes {
                 return;
             }
             let highs = match self.rules.pcp_tuning {
-                PcpTuning::FreeFactor => [known.high; 2],
+                PcpTuning::FreeFactor | PcpTuning::Fixed => [known.high; 2],
                 PcpTuning::Auto => [known.high_min, known.high_max],
             };
             for high in highs {
@@ -103,6 +103,7 @@ impl Sizes {
             }
         };
         match self.rules.pcp_tuning {
+            PcpTuning::Fixed => add(known),
             PcpTuning::FreeFactor => {
                 // It grows for as long as a batch so many times doubled stays below high.
                 let most = (known.high / known.batch).checked_ilog2().unwrap_or(0) as u8 + 1;

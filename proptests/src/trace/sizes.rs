@@ -294,7 +294,7 @@ impl Sizes {
 /// `high` as a free reads it.
 fn within(sizes: &PcpSizes, high: u64, tuning: PcpTuning) -> u64 {
     match tuning {
-        PcpTuning::FreeFactor => high,
+        PcpTuning::FreeFactor | PcpTuning::Fixed => high,
         PcpTuning::Auto => high.max(sizes.high_min).min(sizes.high_max),
     }
 }

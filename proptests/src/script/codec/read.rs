@@ -109,12 +109,11 @@ impl Reader<'_> {
         let flags = self.byte();
         let zones = (0..self.small(5)).map(|_| {
             let kind = ZoneKind::ALL[self.small(4)];
-            ZoneSpan { kind, span: self.range() }
+            ZoneSpan::new(kind, self.range())
         });
         let zones = zones.collect();
         let [holes, reserved, cma] = [(); 3].map(|()| self.ranges());
         Machine {
-            cpus,
             max_order,
             pageblock_order,
             thp_order,
@@ -124,6 +123,7 @@ impl Reader<'_> {
             holes,
             reserved,
             cma,
+            ..Machine::new(cpus, &[])
         }
     }
 
@@ -256,7 +256,7 @@ impl Reader<'_> {
         match OPCODES[self.small(OPCODES.len())] {
             Code::Alloc => {
                 let (cpu, order, gfp) = (self.cpu(), self.any_order(), self.gfp());
-                let request = Request { order, gfp, attempt: self.attempt() };
+                let request = Request { attempt: self.attempt(), ..Request::new(order, gfp) };
                 Op::Alloc { cpu, request, handle: self.define() }
             }
             Code::Bulk => {

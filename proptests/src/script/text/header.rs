@@ -39,7 +39,7 @@ pub(super) fn zone(args: &mut Args<'_>) -> Result<ZoneSpan, ParseError> {
     let word = args.expect("the zone's kind", "write zone Normal 0x0..0x400")?;
     let known = ZoneKind::ALL.map(|kind| (kind.name(), kind));
     let kind = args.choice(word, "zone kind", known)?;
-    Ok(ZoneSpan { kind, span: range(args)? })
+    Ok(ZoneSpan::new(kind, range(args)?))
 }
 
 /// `FIRST..END`.

@@ -114,7 +114,8 @@ fn definition(args: &mut Args<'_>, first: Word<'_>) -> Result<Op, ParseError> {
             let cpu = args.cpu("cpu")?;
             let word = args.required("order", "say order=0 for one page")?;
             let order = args.order(word)?;
-            let request = Request { order, gfp: gfp(args)?, attempt: attempt(args)? };
+            let gfp = gfp(args)?;
+            let request = Request { attempt: attempt(args)?, ..Request::new(order, gfp) };
             Ok(Op::Alloc { cpu, request, handle })
         }
         ("alloc", _) => Err(args.error(
