@@ -136,6 +136,15 @@ impl Reference {
         }
     }
 
+    /// Woken without being asked for anything: by a throttled request.
+    pub(super) fn rouse_kswapd(&mut self, node: NodeId) {
+        let state = &mut self.nodes[node.index()].state;
+        if !state.kswapd_awake {
+            state.kswapd_awake = true;
+            state.wakeups += 1;
+        }
+    }
+
     /// 6.18 (§2.5, D61): a hopeless node gets another chance when one of its zones is above HIGH again,
     /// if there is another node with memory, since then nobody may reclaim directly here.
     pub(super) fn revive_kswapd(&mut self, node: NodeId) {
@@ -164,7 +173,7 @@ impl Reference {
                 self.end_turn(node, round, scanned, reclaimed)
             }
         };
-        loop {
+        let step = loop {
             next = match next {
                 Next::Say(step) => break step,
                 Next::Sleep(tired) => self.try_to_sleep(node, tired),
@@ -172,13 +181,11 @@ impl Reference {
                 Next::Turn(round) => self.turn(node, round),
                 Next::Over(round) => self.end_round(node, round),
             };
-            let daemon = &self.nodes[node.index()].kswapd;
-            if let Next::Say(_) = next {
-                let up = daemon.is_up();
-                self.nodes[node.index()].state.kswapd_awake = up;
-                self.set_node_thresholds(node);
-            }
-        }
+        };
+        let Node { state, kswapd, .. } = &mut self.nodes[node.index()];
+        state.kswapd_awake = kswapd.is_up();
+        self.set_node_thresholds(node);
+        step
     }
 
     /// Failures enough to give up, or balanced.

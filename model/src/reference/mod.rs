@@ -18,6 +18,7 @@
 //! | `fair` | zones of a node taking turns (§5) |
 //! | `alloc`, `free` | the paths (§2.4, §2.5, §4.2, §4.3, §4.6) |
 //! | `kswapd`, `nodes` | the nodes and their daemon (§4.5) |
+//! | [`SlowWalk`] | the slow path (§4.4) |
 //! | `observe` | what can be seen |
 //! | [`steps`] | the same operations cut at their locks |
 
@@ -37,6 +38,7 @@ mod nodes;
 mod observe;
 pub mod pcp;
 mod scan;
+mod slow;
 pub mod steps;
 mod vmstat;
 mod watermark;
@@ -50,6 +52,7 @@ use crate::vocab::{
 use alloc_crate::vec::Vec;
 use list::FreeList;
 use pcp::Pcp;
+pub use slow::SlowWalk;
 
 use ::alloc as alloc_crate;
 
