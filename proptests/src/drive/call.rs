@@ -1,5 +1,7 @@
 //! Calls and answers.
 
+use super::check_gfp;
+use crate::script::Op;
 use mmspec_model::contract::{LinuxPolicy, Outcome, Request};
 use mmspec_model::laws::Probe;
 use mmspec_model::vocab::{CpuId, Gfp, MigrateType, Order, Pfn, Tunables, TunablesError, ZoneIdx};
@@ -45,6 +47,41 @@ pub enum Call {
     CpuOnline(CpuId),
     /// A watermark question.
     Check(Probe),
+}
+
+impl Call {
+    /// The call of an operation that names no block to free; `None` for one that does.
+    #[must_use]
+    pub fn without_blocks(op: &Op) -> Option<Self> {
+        Some(match op {
+            Op::Free { .. } | Op::FreeBatch { .. } => return None,
+            Op::Alloc { cpu, request, .. } => Self::Alloc(*cpu, *request),
+            Op::Bulk { cpu, gfp, handles } => Self::Bulk(*cpu, *gfp, handles.len()),
+            Op::DrainCpu { by, cpu } => Self::DrainCpu(*by, *cpu),
+            Op::DrainAll { by, zone } => Self::DrainAll(*by, *zone),
+            Op::PcpDisable { by, zone } => Self::PcpDisable(*by, *zone),
+            Op::PcpEnable { zone } => Self::PcpEnable(*zone),
+            Op::FailTrylock { cpu, times } => Self::FailTrylock(*cpu, *times),
+            Op::Tick { cpu } => Self::Tick(*cpu),
+            Op::Set { tunables } => Self::Set(*tunables),
+            Op::ReclaimActive { zone, active } => Self::ReclaimActive(*zone, *active),
+            Op::Isolate { cpu, pfn } => Self::Isolate(*cpu, *pfn),
+            Op::Unisolate { cpu, pfn, migratetype } => Self::Unisolate(*cpu, *pfn, *migratetype),
+            Op::Unreserve { cpu, migratetype, force } => {
+                Self::Unreserve(*cpu, *migratetype, *force)
+            }
+            Op::CpuDead { by, cpu } => Self::CpuDead(*by, *cpu),
+            Op::CpuOnline { cpu } => Self::CpuOnline(*cpu),
+            Op::Check { zone, order, mark, highest, flags } => Self::Check(Probe {
+                zone: *zone,
+                order: *order,
+                mark: *mark,
+                highest: *highest,
+                flags: *flags,
+                gfp: check_gfp(*flags),
+            }),
+        })
+    }
 }
 
 /// What a call answered.

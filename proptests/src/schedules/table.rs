@@ -1,13 +1,13 @@
 //! What all threads of one execution share: blocks held, CPUs online, calls underway.
 
 use super::overlap;
-use crate::drive::{Answer, Call, Caller, Held, check_gfp};
+use crate::drive::{Answer, Call, Caller, Held};
 use crate::engine::Finding;
 use crate::histories::Event;
 use crate::marks::Marks;
 use crate::script::{Handle, Op, Script};
 use mmspec_model::contract::Outcome;
-use mmspec_model::laws::{Live, LiveBlock, Past, Probe};
+use mmspec_model::laws::{Live, LiveBlock, Past};
 use mmspec_model::vocab::{CpuId, Gfp, MigrateType, Order, Pfn, Tunables, ZoneIdx};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -118,21 +118,6 @@ impl Shared {
                 let blocks = handles.iter().filter_map(|handle| self.leave(handle, script));
                 Call::FreeBatch(*cpu, blocks.collect())
             }
-            Op::Alloc { cpu, request, .. } => Call::Alloc(*cpu, *request),
-            Op::Bulk { cpu, gfp, handles } => Call::Bulk(*cpu, *gfp, handles.len()),
-            Op::DrainCpu { by, cpu } => Call::DrainCpu(*by, *cpu),
-            Op::DrainAll { by, zone } => Call::DrainAll(*by, *zone),
-            Op::PcpDisable { by, zone } => Call::PcpDisable(*by, *zone),
-            Op::PcpEnable { zone } => Call::PcpEnable(*zone),
-            Op::FailTrylock { cpu, times } => Call::FailTrylock(*cpu, *times),
-            Op::Tick { cpu } => Call::Tick(*cpu),
-            Op::Set { tunables } => Call::Set(*tunables),
-            Op::ReclaimActive { zone, active } => Call::ReclaimActive(*zone, *active),
-            Op::Isolate { cpu, pfn } => Call::Isolate(*cpu, *pfn),
-            Op::Unisolate { cpu, pfn, migratetype } => Call::Unisolate(*cpu, *pfn, *migratetype),
-            Op::Unreserve { cpu, migratetype, force } => {
-                Call::Unreserve(*cpu, *migratetype, *force)
-            }
             Op::CpuDead { by, cpu } => {
                 // A CPU dies between its calls, and whoever buries it is another one that lives.
                 // From here on its thread runs nothing.
@@ -150,14 +135,7 @@ impl Shared {
                 );
                 if dead && !dying { Call::CpuOnline(*cpu) } else { Call::Skip }
             }
-            Op::Check { zone, order, mark, highest, flags } => Call::Check(Probe {
-                zone: *zone,
-                order: *order,
-                mark: *mark,
-                highest: *highest,
-                flags: *flags,
-                gfp: check_gfp(*flags),
-            }),
+            other => Call::without_blocks(other).unwrap_or(Call::Skip),
         }
     }
 
