@@ -10,7 +10,7 @@ mod validate;
 
 pub use text::ParseError;
 pub(crate) use text::{Args, Word};
-pub use validate::{MAX_OPS, MAX_RANGES, OpError, ScriptError};
+pub use validate::{MAX_OPS, MAX_RANGES, MAX_ZONES, OpError, ScriptError};
 
 use mmspec_model::contract::Request;
 use mmspec_model::vocab::{

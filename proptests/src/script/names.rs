@@ -1,5 +1,6 @@
 //! The switches of [`Rules`] and the allocation flags by name and by number, for text and bytes.
 
+use mmspec_model::contract::TaskFlags;
 use mmspec_model::vocab::{
     AllocFlags, DrainLoop, FairPolicy, Fallback, FreeCheck, FreeListType, HighatomicAccess,
     HighatomicLimit, MarkGaps, MergeRetype, NodeLoad, PcpOrders, PcpTuning, ReserveFlags,
@@ -140,6 +141,18 @@ pub(crate) const ALLOC_FLAGS: [(&str, AllocFlags); 9] = [
     ("kswapd", AllocFlags::KSWAPD),
 ];
 
+/// States of the task by their names in scripts.
+pub(crate) const TASK_FLAGS: [(&str, TaskFlags); 8] = [
+    ("memalloc", TaskFlags::MEMALLOC),
+    ("oom_victim", TaskFlags::OOM_VICTIM),
+    ("dying", TaskFlags::DYING),
+    ("kthread", TaskFlags::KTHREAD),
+    ("realtime", TaskFlags::REALTIME),
+    ("noio", TaskFlags::NOIO),
+    ("nofs", TaskFlags::NOFS),
+    ("pin", TaskFlags::PIN),
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,5 +179,7 @@ mod tests {
     fn the_names_cover_every_allocation_flag() {
         let all = ALLOC_FLAGS.iter().fold(AllocFlags::empty(), |all, (_, flag)| all | *flag);
         assert_eq!(all, AllocFlags::all());
+        let all = TASK_FLAGS.iter().fold(TaskFlags::empty(), |all, (_, flag)| all | *flag);
+        assert_eq!(all, TaskFlags::all());
     }
 }

@@ -3,9 +3,9 @@
 use super::ParseError;
 use super::args::{Args, Word};
 use super::header::tunables;
-use crate::script::names::ALLOC_FLAGS;
+use crate::script::names::{ALLOC_FLAGS, TASK_FLAGS};
 use crate::script::{Handle, Op};
-use mmspec_model::contract::Request;
+use mmspec_model::contract::{Request, Task, TaskFlags};
 use mmspec_model::vocab::{AllocFlags, Gfp, Mark, MigrateType, Tunables, ZoneKind};
 
 const HANDLE_HINT: &str = "name a block a1, a2 and so on";
@@ -115,7 +115,8 @@ fn definition(args: &mut Args<'_>, first: Word<'_>) -> Result<Op, ParseError> {
             let word = args.required("order", "say order=0 for one page")?;
             let order = args.order(word)?;
             let gfp = gfp(args)?;
-            let request = Request { attempt: attempt(args)?, ..Request::new(order, gfp) };
+            let attempt = attempt(args)?;
+            let request = Request { attempt, ..placed(args, Request::new(order, gfp))? };
             Ok(Op::Alloc { cpu, request, handle })
         }
         ("alloc", _) => Err(args.error(
@@ -130,6 +131,24 @@ fn definition(args: &mut Args<'_>, first: Word<'_>) -> Result<Op, ParseError> {
             "use alloc or bulk after \"=\"",
         )),
     }
+}
+
+/// Where, and for which task.
+fn placed(args: &mut Args<'_>, request: Request) -> Result<Request, ParseError> {
+    let (node, nodes) = (args.node("node")?, args.node_mask("nodes")?);
+    let task = Task { mems: args.node_mask("mems")?, flags: task_flags(args)? };
+    Ok(Request { node, nodes, task, ..request })
+}
+
+fn task_flags(args: &mut Args<'_>) -> Result<TaskFlags, ParseError> {
+    let mut all = TaskFlags::empty();
+    let Some(list) = args.named("task") else { return Ok(all) };
+    let mut column = list.column;
+    for text in list.text.split(',') {
+        all |= args.choice(Word { column, text }, "state of a task", TASK_FLAGS)?;
+        column += text.chars().count() + 1;
+    }
+    Ok(all)
 }
 
 fn gfp(args: &mut Args<'_>) -> Result<Gfp, ParseError> {
