@@ -30,4 +30,4 @@ pub use rules::{
 pub use state::{NR_PCP_LISTS_MAX, PcpFlags, PcpState, ZoneFlags, ZoneState};
 pub use tracepoint::KmemEvent;
 pub use tunables::{Tunables, TunablesError};
-pub use zone::{NR_ZONES, ZoneKind};
+pub use zone::{NR_ZONES, ZoneKind, ZoneName};
