@@ -21,8 +21,8 @@ pub use machine::Machine;
 pub use machine::{MAX_CPUS, MachineError, MachineRef, ZoneSpan};
 pub use migratetype::{MigrateType, NR_MIGRATETYPES, NR_PCP_TYPES};
 pub use rules::{
-    DrainLoop, Fallback, FreeListType, HighatomicAccess, HighatomicLimit, MergeRetype, PcpTuning,
-    ReserveFlags, Rules, RulesError, ThpLists, Vmstat,
+    DrainLoop, DrainScheme, Fallback, FreeListType, HighatomicAccess, HighatomicLimit, MergeRetype,
+    PcpTuning, ReserveFlags, Rules, RulesError, ThpLists, Vmstat,
 };
 pub use state::{NR_PCP_LISTS_MAX, PcpFlags, PcpState, ZoneFlags, ZoneState};
 pub use tracepoint::KmemEvent;

@@ -101,6 +101,8 @@ impl Ledger {
             }
             Op::DrainCpu { by, cpu } => Call::DrainCpu(*by, *cpu),
             Op::DrainAll { by, zone } => Call::DrainAll(*by, *zone),
+            Op::DrainBegin { by, zone } => Call::DrainBegin(*by, *zone),
+            Op::Work { cpu } => Call::Work(*cpu),
             Op::PcpDisable { by, zone } => Call::PcpDisable(*by, *zone),
             Op::PcpEnable { zone } => Call::PcpEnable(*zone),
             Op::FailTrylock { cpu, times } => Call::FailTrylock(*cpu, *times),

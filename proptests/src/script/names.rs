@@ -1,8 +1,8 @@
 //! The switches of [`Rules`] and the allocation flags by name and by number, for text and bytes.
 
 use mmspec_model::vocab::{
-    AllocFlags, DrainLoop, Fallback, FreeListType, HighatomicAccess, HighatomicLimit, MergeRetype,
-    PcpTuning, ReserveFlags, Rules, ThpLists, Vmstat,
+    AllocFlags, DrainLoop, DrainScheme, Fallback, FreeListType, HighatomicAccess, HighatomicLimit,
+    MergeRetype, PcpTuning, ReserveFlags, Rules, ThpLists, Vmstat,
 };
 
 /// One switch: its name, the names of its values, and how it is read and written by the value's
@@ -38,7 +38,7 @@ macro_rules! toggle {
 }
 
 /// Every field of [`Rules`]. The codec stores positions in this table: append only.
-pub(crate) const SWITCHES: [Switch; 21] = [
+pub(crate) const SWITCHES: [Switch; 22] = [
     choice!(fallback:
         "move_then_retype" = Fallback::MoveThenRetype,
         "whole" = Fallback::Whole,
@@ -77,6 +77,7 @@ pub(crate) const SWITCHES: [Switch; 21] = [
     toggle!(show_promo),
     toggle!(free_pages_blocks),
     choice!(vmstat: "6.1" = Vmstat::V6_1, "6.12" = Vmstat::V6_12, "6.18" = Vmstat::V6_18),
+    choice!(drain_scheme: "work_item" = DrainScheme::WorkItem, "remote" = DrainScheme::Remote),
 ];
 
 /// The preset that differs least from `rules` (its position), and the positions of the switches
