@@ -24,11 +24,15 @@ pub(crate) struct Config {
     pub(crate) disabled: [bool; MAX_ZONES],
 }
 
+/// What the drain lock guards: the number of drains by work items so far.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Drains(pub(crate) u64);
+
 /// A page-frame allocator with Linux's policy. All operations take `&self` and may run
 /// concurrently; the contract's traits are implemented for `&PageAllocator`.
 ///
-/// Lock order: sysctl lock, drain lock, the lock of one CPU's lists, zone lock; never two of a
-/// kind.
+/// Lock order: sysctl lock, drain lock, one CPU's work, the lock of one CPU's lists, zone lock; never
+/// two of a kind.
 pub struct PageAllocator<P: Platform, B: Backing> {
     pub(crate) geometry: Geometry,
     pub(crate) nr_zones: usize,
@@ -37,8 +41,10 @@ pub struct PageAllocator<P: Platform, B: Backing> {
     zones: [Zone<P>; MAX_ZONES],
     pub(crate) storage: Storage<P, B>,
     pub(crate) config: P::ZoneLock<Config>,
-    /// Held by drain_all.
-    pub(crate) draining: P::ZoneLock<()>,
+    /// Held by remote drains, and while work items are queued.
+    pub(crate) draining: P::ZoneLock<Drains>,
+    /// The number of drains by work items, to be looked at while one waits.
+    pub(crate) drains: P::Word,
 }
 
 /// The guard of one CPU's lists.
@@ -57,7 +63,7 @@ pub(crate) struct Parts<P: Platform, B: Backing> {
 
 impl<P: Platform, B: Backing> PageAllocator<P, B> {
     pub(crate) fn assemble(parts: Parts<P, B>) -> Self {
-        use crate::platform::Lock;
+        use crate::platform::{Lock, Word};
         Self {
             geometry: parts.geometry,
             nr_zones: parts.nr_zones,
@@ -66,7 +72,8 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
             zones: parts.zones,
             storage: parts.storage,
             config: P::ZoneLock::new(parts.config),
-            draining: P::ZoneLock::new(()),
+            draining: P::ZoneLock::new(Drains(0)),
+            drains: P::Word::new(0),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::{
 };
 use mmspec_model::{
     contract::{Outcome, Refusal, Request},
-    vocab::{AllocFlags, CpuId, Gfp, Mark, Order, ZoneFlags, ZoneKind},
+    vocab::{AllocFlags, CpuId, Gfp, Mark, Order, ZoneFlags, ZoneIdx, ZoneKind},
 };
 
 /// A request with everything decided that does not depend on the zone tried.
@@ -195,6 +195,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         if want.flags.contains(AllocFlags::KSWAPD) && zone.clear_flag(ZoneFlags::BOOSTED_WATERMARK)
         {
             zone.rare.kswapd_wakeups.fetch_add(1);
+            P::wake_kswapd(ZoneIdx(at as u8));
         }
         let reserves = want.flags.contains(AllocFlags::HIGHATOMIC) && want.order > 0;
         if let (Some(frame), true) = (frame, reserves) {

@@ -11,9 +11,11 @@ use mmspec_model::vocab::PcpFlags;
 mod drain;
 mod refill;
 mod tuning;
+mod work;
 
 pub(crate) use refill::Want;
 pub(crate) use tuning::{FreeRules, Limits, Sizing};
+use work::WorkSlot;
 
 /// What the lock of one CPU's lists guards. Sizes in base pages.
 #[derive(Clone, Debug)]
@@ -102,13 +104,15 @@ pub struct CpuSlot<P: Platform> {
     failures: P::Word,
     /// 1 while the CPU is online.
     online: P::Word,
+    /// What a drain wants of it.
+    pub(crate) work: WorkSlot<P>,
 }
 
 impl<P: Platform> CpuSlot<P> {
     /// A CPU that is offline.
     #[must_use]
     pub fn new() -> Self {
-        Self { failures: P::Word::new(0), online: P::Word::new(0) }
+        Self { failures: P::Word::new(0), online: P::Word::new(0), work: WorkSlot::new() }
     }
 
     pub(crate) fn is_online(&self) -> bool {
@@ -121,6 +125,7 @@ impl<P: Platform> CpuSlot<P> {
 
     pub(crate) fn reset(&self) {
         self.failures.store(0);
+        self.work.reset();
         self.set_online(true);
     }
 
@@ -144,7 +149,7 @@ impl<P: Platform> CpuSlot<P> {
     #[cfg(feature = "std")]
     pub(crate) fn copy(&self) -> Self {
         let copy = |word: &P::Word| P::Word::new(word.load());
-        Self { failures: copy(&self.failures), online: copy(&self.online) }
+        Self { failures: copy(&self.failures), online: copy(&self.online), work: self.work.copy() }
     }
 }
 

@@ -235,7 +235,7 @@ impl Reference {
     pub fn fingerprint(&self, into: &mut impl Hasher) {
         self.pageblocks.hash(into);
         self.online.hash(into);
-        self.trylock_failures.hash(into);
+        (&self.trylock_failures, &self.queued).hash(into);
         (self.events.pgalloc, self.events.pgfree).hash(into);
         for zone in &self.zones {
             for (at, frame) in zone.frames.iter().enumerate() {

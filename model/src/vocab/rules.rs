@@ -169,6 +169,16 @@ pub enum DrainLoop {
     Bounded,
 }
 
+/// Who empties the lists of other CPUs when all are drained (page_alloc.md §2.7, §2.9).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum DrainScheme {
+    /// Up to 5.19 (read there; since 4.11 from memory only): a work item is queued on each CPU that
+    /// has pages, the worker there drains its own lists, and the drainer waits for each of them.
+    WorkItem,
+    /// 6.0 and later: the drainer takes each CPU's list lock itself and waits for nobody's turn.
+    Remote,
+}
+
 /// The release whose /proc texts are followed: names and columns differ between builds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Vmstat {
@@ -221,6 +231,8 @@ pub struct Rules {
     pub below_high: bool,
     /// Drain of one CPU's lists.
     pub drain_loop: DrainLoop,
+    /// Drain of all CPUs' lists.
+    pub drain_scheme: DrainScheme,
     /// The raw pcp batch of a small zone is 0 (the consumer uses 1) as up to 6.18; later it is 1.
     pub batch_may_be_zero: bool,
     /// The Movable zone counts as low memory when min_free_kbytes is shared out (6.1, seen in a
@@ -309,6 +321,7 @@ impl Rules {
             refuse_straddling: false,
             below_high: false,
             drain_loop: DrainLoop::OneShot,
+            drain_scheme: DrainScheme::Remote,
             batch_may_be_zero: true,
             movable_is_lowmem: true,
             show_promo: false,
@@ -352,6 +365,7 @@ impl Rules {
             refuse_straddling: true,
             below_high: true,
             drain_loop: DrainLoop::Bounded,
+            drain_scheme: DrainScheme::Remote,
             batch_may_be_zero: true,
             movable_is_lowmem: false,
             show_promo: true,

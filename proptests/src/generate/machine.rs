@@ -3,7 +3,7 @@
 use super::Rng;
 use crate::script::names::SWITCHES;
 use mmspec_model::vocab::{
-    Machine, Order, Pfn, PfnRange, Rules, Tunables, ZoneIdx, ZoneKind, ZoneSpan,
+    DrainScheme, Machine, Order, Pfn, PfnRange, Rules, Tunables, ZoneIdx, ZoneKind, ZoneSpan,
 };
 
 /// Frames of most machines: enough for several pageblocks, few enough to fill.
@@ -171,9 +171,20 @@ const ALONE: [&str; 10] = [
     "merge_retype",
 ];
 
+/// How often, in a hundred, drains queue work items as up to 5.19.
+const WORK_ITEM_PERCENT: u64 = 20;
+
 /// Rules: mostly Linux 6.12, then 6.18, 6.1, and kernels that never were.
 #[must_use]
 pub fn rules(rng: &mut Rng) -> Rules {
+    let mut rules = kernel(rng);
+    if rng.percent(WORK_ITEM_PERCENT) {
+        rules.drain_scheme = DrainScheme::WorkItem;
+    }
+    rules
+}
+
+fn kernel(rng: &mut Rng) -> Rules {
     match rng.weighted(&[6, 3, 1, 2]) {
         0 => Rules::linux_6_12(),
         1 => Rules::linux_6_18(),

@@ -242,6 +242,11 @@ impl Builder<'_> {
                 let zone = zone(self.rng, machine);
                 Op::DrainAll { by, zone: self.rng.percent(40).then_some(zone) }
             }
+            Aux::DrainBegin => {
+                let zone = zone(self.rng, machine);
+                Op::DrainBegin { by, zone: self.rng.percent(50).then_some(zone) }
+            }
+            Aux::Work => Op::Work { cpu },
             Aux::PcpDisable => Op::PcpDisable { by, zone: zone(self.rng, machine) },
             Aux::PcpEnable => Op::PcpEnable { zone: zone(self.rng, machine) },
             Aux::FailTrylock => Op::FailTrylock { cpu, times: self.rng.between(1, 3) as u32 },

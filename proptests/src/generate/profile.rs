@@ -19,6 +19,8 @@ pub(super) enum FreeOrder {
 pub(super) enum Aux {
     DrainCpu,
     DrainAll,
+    DrainBegin,
+    Work,
     PcpDisable,
     PcpEnable,
     FailTrylock,
@@ -33,9 +35,11 @@ pub(super) enum Aux {
     Check,
 }
 
-pub(super) const AUX: [Aux; 14] = [
+pub(super) const AUX: [Aux; 16] = [
     Aux::DrainCpu,
     Aux::DrainAll,
+    Aux::DrainBegin,
+    Aux::Work,
     Aux::PcpDisable,
     Aux::PcpEnable,
     Aux::FailTrylock,

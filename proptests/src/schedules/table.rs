@@ -18,6 +18,13 @@ pub(super) struct Flight {
     began: u64,
     /// Another CPU was in a call at some time during this one.
     pub(super) met: bool,
+    /// One that may put pages on lists.
+    pub(super) disturbed: bool,
+}
+
+/// Whether a call may put pages on a CPU's lists.
+const fn fills_lists(call: &Call) -> bool {
+    matches!(call, Call::Alloc(..) | Call::Bulk(..) | Call::Free(..) | Call::FreeBatch(..))
 }
 
 /// See the module. Not shuttle's lock: it is no part of what is tested, and it is never held across
@@ -35,6 +42,8 @@ pub(super) struct Shared {
     online: Vec<bool>,
     /// By CPU.
     pub(super) flights: Vec<Option<Flight>>,
+    /// Threads whose columns are not done.
+    pub(super) busy: usize,
     /// Beginnings and ends of calls so far.
     clock: u64,
     /// What happened, if wanted.
@@ -57,6 +66,7 @@ impl Table {
             finding: None,
             online: vec![true; cpus],
             flights: (0..cpus).map(|_| None).collect(),
+            busy: cpus,
             clock: 0,
             history: history.then(Vec::new),
             marks: Marks::default(),
@@ -97,10 +107,13 @@ impl Shared {
             return call;
         }
         self.clock += 1;
-        let mut flight = Flight { call: call.clone(), began: self.clock, met: false };
+        let mut flight =
+            Flight { call: call.clone(), began: self.clock, met: false, disturbed: false };
         for other in self.flights.iter_mut().flatten() {
             other.met = true;
             flight.met = true;
+            other.disturbed |= fills_lists(&call);
+            flight.disturbed |= fills_lists(&other.call);
             overlap::watch(&mut self.marks, script, &call, &other.call);
             overlap::watch(&mut self.marks, script, &other.call, &call);
         }

@@ -2,9 +2,9 @@
 
 use mmspec_model::contract::TaskFlags;
 use mmspec_model::vocab::{
-    AllocFlags, DrainLoop, FairPolicy, Fallback, FreeCheck, FreeListType, HighatomicAccess,
-    HighatomicLimit, MarkGaps, MergeRetype, NodeLoad, PcpOrders, PcpTuning, ReserveFlags,
-    ReserveIndex, Rules, ThpLists, Vmstat, ZonelistOrder,
+    AllocFlags, DrainLoop, DrainScheme, FairPolicy, Fallback, FreeCheck, FreeListType,
+    HighatomicAccess, HighatomicLimit, MarkGaps, MergeRetype, NodeLoad, PcpOrders, PcpTuning,
+    ReserveFlags, ReserveIndex, Rules, ThpLists, Vmstat, ZonelistOrder,
 };
 
 /// One switch: its name, the names of its values, and how it is read and written by the value's
@@ -40,7 +40,7 @@ macro_rules! toggle {
 }
 
 /// Every field of [`Rules`]. The codec stores positions in this table: append only.
-pub(crate) const SWITCHES: [Switch; 36] = [
+pub(crate) const SWITCHES: [Switch; 37] = [
     choice!(fallback:
         "move_then_retype" = Fallback::MoveThenRetype,
         "whole" = Fallback::Whole,
@@ -83,6 +83,7 @@ pub(crate) const SWITCHES: [Switch; 36] = [
     toggle!(show_promo),
     toggle!(free_pages_blocks),
     choice!(vmstat: "6.1" = Vmstat::V6_1, "6.12" = Vmstat::V6_12, "6.18" = Vmstat::V6_18),
+    choice!(drain_scheme: "work_item" = DrainScheme::WorkItem, "remote" = DrainScheme::Remote),
     choice!(pcp_orders: "zero" = PcpOrders::Zero, "to_costly" = PcpOrders::ToCostly),
     choice!(fair_policy:
         "none" = FairPolicy::None,

@@ -159,7 +159,9 @@ impl Script {
             | Op::FailTrylock { cpu, .. }
             | Op::CpuDead { cpu, .. }
             | Op::CpuOnline { cpu } => cpu_exists(*cpu),
-            Op::DrainAll { zone, .. } => zone.map_or(Ok(()), zone_exists),
+            Op::DrainAll { zone, .. } | Op::DrainBegin { zone, .. } => {
+                zone.map_or(Ok(()), zone_exists)
+            }
             Op::PcpDisable { zone, .. }
             | Op::PcpEnable { zone }
             | Op::ReclaimActive { zone, .. } => zone_exists(*zone),
@@ -186,7 +188,7 @@ impl Script {
                 }
                 Ok(())
             }
-            Op::Free { .. } | Op::Tick { .. } | Op::Set { .. } => Ok(()),
+            Op::Free { .. } | Op::Tick { .. } | Op::Work { .. } | Op::Set { .. } => Ok(()),
         }
     }
 }

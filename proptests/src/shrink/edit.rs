@@ -108,7 +108,8 @@ pub(super) fn operation(script: &Script, at: usize) -> Edit {
         (Op::Bulk { cpu, .. } | Op::Free { cpu, .. } | Op::FreeBatch { cpu, .. }, 4) => {
             *cpu = CpuId(0);
         }
-        (Op::DrainAll { zone, .. }, 0) => *zone = None,
+        (Op::DrainAll { zone, .. } | Op::DrainBegin { zone, .. }, 0) => *zone = None,
+        (Op::DrainBegin { by, zone }, 1) => new = Op::DrainAll { by: *by, zone: *zone },
         (Op::FailTrylock { times, .. }, 0) => *times = 1,
         (Op::FailTrylock { times, .. }, 1) => *times = times.saturating_sub(1).max(1),
         (Op::Set { tunables }, 0) => *tunables = Tunables::default(),
@@ -243,12 +244,15 @@ fn for_each_cpu(op: &mut Op, mut visit: impl FnMut(&mut CpuId)) {
         | Op::Free { cpu, .. }
         | Op::FreeBatch { cpu, .. }
         | Op::Tick { cpu }
+        | Op::Work { cpu }
         | Op::FailTrylock { cpu, .. }
         | Op::CpuOnline { cpu }
         | Op::Isolate { cpu, .. }
         | Op::Unisolate { cpu, .. }
         | Op::Unreserve { cpu, .. } => visit(cpu),
-        Op::DrainAll { by, .. } | Op::PcpDisable { by, .. } => visit(by),
+        Op::DrainAll { by, .. } | Op::DrainBegin { by, .. } | Op::PcpDisable { by, .. } => {
+            visit(by)
+        }
         Op::DrainCpu { by, cpu } | Op::CpuDead { by, cpu } => {
             visit(by);
             visit(cpu);
@@ -274,6 +278,7 @@ fn drop_zone(script: &mut Script, gone: usize) {
     script.ops.retain_mut(|op| {
         match op {
             Op::DrainAll { zone: Some(zone), .. }
+            | Op::DrainBegin { zone: Some(zone), .. }
             | Op::PcpDisable { zone, .. }
             | Op::PcpEnable { zone }
             | Op::ReclaimActive { zone, .. }

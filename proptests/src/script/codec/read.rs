@@ -276,6 +276,10 @@ impl Reader<'_> {
         NodeMask(self.number().wrapping_sub(1))
     }
 
+    fn any_zone(&mut self) -> Option<ZoneIdx> {
+        self.small(self.machine.zones.len() + 1).checked_sub(1).map(|at| ZoneIdx(at as u8))
+    }
+
     fn op(&mut self) -> Op {
         match OPCODES[self.small(OPCODES.len())] {
             Code::Alloc => {
@@ -297,14 +301,9 @@ impl Reader<'_> {
                 Op::FreeBatch { cpu, handles }
             }
             Code::DrainCpu => Op::DrainCpu { by: self.cpu(), cpu: self.cpu() },
-            Code::DrainAll => {
-                let by = self.cpu();
-                let zone = match self.small(self.machine.zones.len() + 1) {
-                    0 => None,
-                    at => Some(ZoneIdx(at as u8 - 1)),
-                };
-                Op::DrainAll { by, zone }
-            }
+            Code::DrainAll => Op::DrainAll { by: self.cpu(), zone: self.any_zone() },
+            Code::DrainBegin => Op::DrainBegin { by: self.cpu(), zone: self.any_zone() },
+            Code::Work => Op::Work { cpu: self.cpu() },
             Code::PcpDisable => Op::PcpDisable { by: self.cpu(), zone: self.zone() },
             Code::PcpEnable => Op::PcpEnable { zone: self.zone() },
             Code::FailTrylock => Op::FailTrylock { cpu: self.cpu(), times: self.number() as u32 },

@@ -206,6 +206,15 @@ impl Writer {
                 self.cpu(*by);
                 self.byte(zone.map_or(0, |zone| zone.0 + 1));
             }
+            Op::DrainBegin { by, zone } => {
+                self.code(Code::DrainBegin);
+                self.cpu(*by);
+                self.byte(zone.map_or(0, |zone| zone.0 + 1));
+            }
+            Op::Work { cpu } => {
+                self.code(Code::Work);
+                self.cpu(*cpu);
+            }
             Op::PcpDisable { by, zone } => {
                 self.code(Code::PcpDisable);
                 self.cpu(*by);

@@ -3,7 +3,7 @@
 use crate::script::names::{ALLOC_FLAGS, SWITCHES, TASK_FLAGS, nearest_preset};
 use crate::script::{Handle, Op, Script};
 use mmspec_model::contract::Request;
-use mmspec_model::vocab::{AllocFlags, Machine, NodeMask, PfnRange, Rules, Tunables};
+use mmspec_model::vocab::{AllocFlags, Machine, NodeMask, PfnRange, Rules, Tunables, ZoneIdx};
 use std::fmt::{self, Write};
 
 /// The whole script.
@@ -163,6 +163,10 @@ fn placed(out: &mut dyn Write, request: &Request) -> fmt::Result {
     write!(out, " task={}", names.join(","))
 }
 
+fn zone(out: &mut dyn Write, zone: Option<ZoneIdx>) -> fmt::Result {
+    zone.map_or(Ok(()), |zone| write!(out, " zone={}", zone.0))
+}
+
 fn handles(out: &mut dyn Write, handles: &[Handle]) -> fmt::Result {
     handles.iter().try_for_each(|handle| write!(out, " a{}", handle.0))
 }
@@ -191,10 +195,15 @@ pub(super) fn op(out: &mut dyn Write, op: &Op, in_force: &Tunables) -> fmt::Resu
             handles(out, batch)
         }
         Op::DrainCpu { by, cpu } => write!(out, "drain by={by} cpu={cpu}"),
-        Op::DrainAll { by, zone: None } => write!(out, "drain-all by={by}"),
-        Op::DrainAll { by, zone: Some(zone) } => {
-            write!(out, "drain-all by={by} zone={}", zone.0)
+        Op::DrainAll { by, zone: at } => {
+            write!(out, "drain-all by={by}")?;
+            zone(out, *at)
         }
+        Op::DrainBegin { by, zone: at } => {
+            write!(out, "drain-begin by={by}")?;
+            zone(out, *at)
+        }
+        Op::Work { cpu } => write!(out, "work cpu={cpu}"),
         Op::PcpDisable { by, zone } => write!(out, "pcp-disable by={by} zone={}", zone.0),
         Op::PcpEnable { zone } => write!(out, "pcp-enable zone={}", zone.0),
         Op::FailTrylock { cpu, times } => write!(out, "fail-trylock cpu={cpu} times={times}"),
