@@ -281,7 +281,8 @@ pub struct Rules {
 impl Rules {
     /// Linux 3.17: its policy of zones (fair turns, zonelists, marks, reserves, checks, fixed per-CPU
     /// lists of single pages). What the fact sheet does not describe of that kernel follows 6.1:
-    /// fallback between migratetypes, with no MIGRATE_RESERVE, and the slow path.
+    /// fallback between migratetypes, with no MIGRATE_RESERVE, and the slow path. Its drains interrupt the
+    /// other CPUs, which then drain at once: as with remote drains, nobody waits for a CPU's work.
     #[must_use]
     pub const fn linux_3_17() -> Self {
         Self {
@@ -431,12 +432,6 @@ impl Rules {
             if holds { Ok(()) } else { Err(RulesError { switch, value, fallback }) }
         };
         let lists_old = matches!(self.free_list_type, FreeListType::Cached);
-        if matches!(self.pcp_orders, PcpOrders::Zero) != matches!(self.pcp_tuning, PcpTuning::Fixed)
-        {
-            let value =
-                if matches!(self.pcp_orders, PcpOrders::Zero) { "fixed" } else { "not fixed" };
-            return wants("pcp_tuning (by pcp_orders)", value, false);
-        }
         if old {
             wants("free_list_type", "cached", lists_old)?;
             wants("highatomic_free_only", "off", !self.highatomic_free_only)?;
