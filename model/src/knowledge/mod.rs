@@ -218,7 +218,7 @@ impl Knowledge {
     /// Whether per-CPU lists hold blocks of this order.
     #[must_use]
     pub fn is_pcp_order(&self, order: Order) -> bool {
-        arith::is_pcp_order(order, self.shape.thp_order)
+        arith::is_cached_order(order, self.shape.thp_order, self.shape.rules.pcp_orders)
     }
 
     /// The type that the pageblock of `pfn` has now, as a source.

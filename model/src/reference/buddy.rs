@@ -1,6 +1,6 @@
 //! The buddy core: lists, merge, placement, split (§1.2 to §1.8).
 
-use super::arith::{buddy_of, is_pcp_order, merge_likely, split_pieces};
+use super::arith::{buddy_of, merge_likely, split_pieces};
 use super::{Frame, Reference};
 use crate::vocab::{CpuId, KmemEvent, MergeRetype, MigrateType, Order, Pfn};
 
@@ -148,8 +148,7 @@ impl Reference {
             self.zones[z].lists[candidate.index()][migratetype.index()].head()
         })?;
         self.take_and_expand(cpu, z, pfn, order);
-        let percpu_refill =
-            is_pcp_order(order, self.machine.thp_order) && migratetype.is_pcp_type();
+        let percpu_refill = self.is_cached_order(order) && migratetype.is_pcp_type();
         self.emit(|| KmemEvent::ZoneLocked { pfn, order, migratetype, percpu_refill });
         Some(pfn)
     }

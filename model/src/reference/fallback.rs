@@ -346,6 +346,9 @@ impl Reference {
     fn boost_for_fallback(&mut self, z: usize, flags: AllocFlags) {
         let pages = self.machine.pageblock_order.pages();
         let factor = self.tunables.watermark_boost_factor;
+        if !self.rules.boost {
+            return;
+        }
         let zone = &mut self.zones[z];
         let Some(max) = max_boost(zone.managed, zone.marks[2], pages, factor) else { return };
         zone.boost = (zone.boost + pages).min(max);
