@@ -2,7 +2,8 @@
 
 use crate::{
     allocator::PageAllocator,
-    platform::{Lock, PcpLock, Platform},
+    pcp::Pcp,
+    platform::{Lock, PcpLock, Platform, Word},
     storage::Backing,
 };
 use mmspec_model::{
@@ -96,12 +97,29 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
                 }
                 left |= excess > 0 || pcp.high > pcp.limits.high_min;
             }
-            // The one node is local: nothing expires.
             if pcp.expire != 0 && pcp.count != 0 {
-                pcp.expire = 0;
+                left |= self.expire(cpu, at, &mut pcp);
             }
         }
         left
+    }
+
+    /// Count down to the drain of lists that hold another node's pages; whether work is left
+    /// (page_alloc.md §2.8).
+    fn expire(&self, cpu: CpuId, at: usize, pcp: &mut Pcp) -> bool {
+        let zone = self.zone(at);
+        if zone.info.node == self.cpu(cpu).node() {
+            pcp.expire = 0;
+            return false;
+        }
+        pcp.expire -= 1;
+        if pcp.expire > 0 {
+            // Up to 6.6 the worker may go to sleep over it (bug B21).
+            return self.geometry.auto_tuning;
+        }
+        let pages = pcp.count.min(pcp.limits.batch);
+        self.bulk_free(zone, pcp, &self.slot(cpu, at).diff, pages, 0);
+        true
     }
 
     /// Push a CPU's diffs to the zone; whether there was anything.
@@ -113,6 +131,11 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         let lists = locked.buddy().z;
         lists.now.free += free;
         lists.now.rare_mut().free_cma += cma;
-        free != 0 || cma != 0
+        drop(locked);
+        let batch = diff.take(Item::Batch);
+        if batch != 0 {
+            self.zone(at).counters.batch.fetch_add(batch as u64);
+        }
+        free != 0 || cma != 0 || batch != 0
     }
 }
