@@ -94,7 +94,9 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         let avoided = awake && self.geometry.rules.avoid_awake_nodes && self.nr_nodes > 1;
         for at in slot.zones() {
             let zone = self.zone(at);
-            self.set_threshold(at, cpus, awake);
+            if !awake {
+                self.set_threshold(at, cpus, false);
+            }
             if self.geometry.rules.avoid_awake_nodes && self.nr_nodes > 1 {
                 let diff = crate::vmstat::StatDiff::default();
                 zone.lock(self.tables(), &diff).buddy().z.now.rare_mut().avoided = avoided;

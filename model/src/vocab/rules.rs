@@ -413,11 +413,12 @@ impl Rules {
     }
 
     /// The presets by name.
-    pub const PRESETS: [(&'static str, Self); 4] = [
+    pub const PRESETS: [(&'static str, Self); 5] = [
         ("linux_6_1", Self::linux_6_1()),
         ("linux_6_12", Self::linux_6_12()),
         ("linux_6_18", Self::linux_6_18()),
         ("linux_6_12_29", Self::linux_6_12_29()),
+        ("linux_3_17", Self::linux_3_17()),
     ];
 
     /// Up to 6.9 and from 6.10 on lists, types and accounting are kept in two ways, and the switches

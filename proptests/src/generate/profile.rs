@@ -106,6 +106,8 @@ pub(super) struct Profile {
     attempts: [u32; ATTEMPTS.len()],
     gfps: [u32; GFPS.len()],
     orders: [u32; Order::MAX.index() + 1],
+    /// How often a request names nodes, on a machine that has several, in a hundred.
+    pub(super) placed_percent: u64,
     /// How much of the memory a fill asks for, in a hundred.
     pub(super) fill_percent: u64,
 }
@@ -141,6 +143,7 @@ impl Profile {
             attempts: weights(rng, &[0, 0, 1, 4]),
             gfps,
             orders: orders(rng, machine),
+            placed_percent: *rng.pick(&[0, 20, 60]),
             fill_percent: *rng.pick(&[30, 80, 100, 130]),
         }
     }
