@@ -6,7 +6,6 @@ use mmspec_model::vocab::{
     Machine, NodeId, NodeLoad, Order, PfnRange, Rules, Tunables, ZoneKind, ZoneSpan, ZonelistOrder,
 };
 
-const DMA: ZoneKind = ZoneKind::Dma;
 const DMA32: ZoneKind = ZoneKind::Dma32;
 const NORMAL: ZoneKind = ZoneKind::Normal;
 const MOVABLE: ZoneKind = ZoneKind::Movable;

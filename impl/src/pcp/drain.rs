@@ -67,15 +67,14 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
 
     /// Empty one CPU's lists in one zone, in bounded holds of its lock where the rules bound them.
     pub(crate) fn drain_lists(&self, by: CpuId, cpu: CpuId, zone: usize) {
-        let diff = &self.slot(by, zone).diff;
         let slot = self.slot(cpu, zone);
-        self.drain_held(zone, diff, || slot.lock.lock_remote());
+        self.drain_held(by, zone, || slot.lock.lock_remote());
     }
 
     /// The same of the CPU's own lists: the owner's side of the lock first.
     pub(crate) fn drain_own_lists(&self, cpu: CpuId, zone: usize) {
         let slot = self.slot(cpu, zone);
-        self.drain_held(zone, &slot.diff, || match slot.lock.try_lock() {
+        self.drain_held(cpu, zone, || match slot.lock.try_lock() {
             Some(pcp) => pcp,
             None => slot.lock.lock_remote(),
         });
@@ -87,7 +86,8 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         self.slot(cpu, zone).lock.lock_remote().count > 0
     }
 
-    fn drain_held<'a>(&self, zone: usize, diff: &StatDiff, lock: impl Fn() -> PcpGuard<'a, P>) {
+    fn drain_held<'a>(&self, by: CpuId, zone: usize, lock: impl Fn() -> PcpGuard<'a, P>) {
+        let diff = &self.slot(by, zone).diff;
         loop {
             let mut pcp = lock();
             let seen = pcp.count;

@@ -1,4 +1,4 @@
-//! Drains by work items, and the two schemes behind one interface (§2.7, §2.9, D30 to D34).
+//! Drains by work items, and the two schemes behind one interface (§2.7, §2.9, D62 to D66).
 
 use super::Reference;
 use crate::contract::{CpuCaches, DrainBegun, DrainWork};

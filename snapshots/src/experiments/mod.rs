@@ -7,6 +7,7 @@
 //! their sources or from the middle of a stated range, and a ratio outside its window stays. All of
 //! it is a function of the code: two runs give the same bytes.
 
+mod r4;
 mod render;
 
 pub use render::{csv, json, text};
@@ -199,6 +200,15 @@ pub struct Entry {
     pub about: &'static str,
     /// Run it; the argument is told what goes on.
     pub run: fn(&mut dyn FnMut(String)) -> Result<Experiment, ExperimentError>,
+}
+
+/// Every experiment.
+pub const EXPERIMENTS: [Entry; 1] = [r4::R4];
+
+/// The experiment of that name.
+#[must_use]
+pub fn by_name(name: &str) -> Option<Entry> {
+    EXPERIMENTS.into_iter().find(|entry| entry.name == name)
 }
 
 /// `value` to three places: enough for any figure, and free of noise in the last bits.
