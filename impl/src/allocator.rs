@@ -29,7 +29,12 @@ pub(crate) struct Config {
 
 /// Where the zones lie, together: to find that of a frame.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Spans([Span; MAX_ZONES]);
+pub(crate) struct Spans {
+    /// The last zone, where most frames are.
+    last: Span,
+    count: usize,
+    all: [Span; MAX_ZONES],
+}
 
 /// First frame and one past the last, as table indices.
 #[derive(Clone, Copy, Debug)]
@@ -38,29 +43,37 @@ struct Span {
     end: u32,
 }
 
-impl Spans {
-    /// Up to so many zones are looked at one by one.
-    const FEW: usize = 4;
+impl Span {
+    #[inline(always)]
+    fn holds(self, index: u64) -> bool {
+        u64::from(self.start) <= index && index < u64::from(self.end)
+    }
+}
 
+impl Spans {
     pub(crate) fn new(spans: impl Iterator<Item = (u32, u32)>) -> Self {
-        let mut all = [Span { start: 0, end: 0 }; MAX_ZONES];
-        for (slot, (start, end)) in all.iter_mut().zip(spans) {
+        let none = Span { start: 0, end: 0 };
+        let mut made = Self { last: none, count: 0, all: [none; MAX_ZONES] };
+        for (slot, (start, end)) in made.all.iter_mut().zip(spans) {
             *slot = Span { start, end };
+            made.last = *slot;
+            made.count += 1;
         }
-        Self(all)
+        made
     }
 
-    /// The position of the zone that spans a frame, of the first `count`.
+    /// The position of the zone that spans a frame.
     #[inline(always)]
-    fn find(&self, count: usize, index: u64) -> Option<usize> {
-        let spans = &self.0[..count.min(MAX_ZONES)];
-        let holds = |span: &Span| u64::from(span.start) <= index && index < u64::from(span.end);
-        if spans.len() <= Self::FEW {
-            return spans.iter().rposition(holds);
-        }
+    fn find(&self, index: u64) -> Option<usize> {
+        if self.last.holds(index) { Some(self.count - 1) } else { self.find_other(index) }
+    }
+
+    #[inline(never)]
+    fn find_other(&self, index: u64) -> Option<usize> {
+        let spans = &self.all[..self.count];
         let after = spans.partition_point(|span| u64::from(span.start) <= index);
         let at = after.checked_sub(1)?;
-        holds(&spans[at]).then_some(at)
+        spans[at].holds(index).then_some(at)
     }
 }
 
@@ -182,7 +195,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// The zone that spans a frame.
     #[inline]
     pub(crate) fn zone_of(&self, pfn: Pfn) -> Option<usize> {
-        self.spans.find(self.nr_zones, pfn.0.wrapping_sub(self.geometry.base))
+        self.spans.find(pfn.0.wrapping_sub(self.geometry.base))
     }
 
     /// Check, in debug builds, that a block given back is one that was handed out with that order.

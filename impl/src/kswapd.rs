@@ -81,6 +81,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// A fallback boosted the marks of a zone for a caller that may wake kswapd.
     #[cold]
     pub(crate) fn wake_for_boost(&self, zone: usize) {
+        self.zone(zone).rare.kswapd_wakeups.fetch_add(1);
         let kind = self.zone(zone).info.kind;
         self.wake_kswapd(zone, 0, kind, Gfp::empty());
     }

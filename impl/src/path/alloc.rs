@@ -1,21 +1,30 @@
 //! Allocation: the quick way of a first attempt, and taking a block from one zone
 //! (page_alloc.md §4.1 to §4.3).
 
-use super::class::unpack_class;
+use super::class::{
+    Class, packed_kind, packed_movable, packed_node, packed_type, packed_zone, unpack_class,
+};
 use crate::{
     allocator::PageAllocator,
     frame::Allocated,
-    pcp::Want,
-    platform::{Platform, Word},
+    pcp::{CpuSlot, PcpSlot, Want},
+    platform::{PcpLock, Platform, Word},
     storage::Backing,
     zone::{Buddy, Zone},
 };
 use mmspec_model::{
     contract::{Outcome, Refusal, Request},
-    vocab::{
-        AllocFlags, CpuId, FreeCheck, Gfp, Mark, NodeId, NodeMask, Order, ZoneFlags, ZoneKind,
-    },
+    vocab::{AllocFlags, CpuId, FreeCheck, Gfp, Mark, NodeId, NodeMask, Order, ZoneFlags},
 };
+
+/// Where a block is looked for.
+struct Source<'a, P: Platform> {
+    own: &'a CpuSlot<P>,
+    zone: &'a Zone<P>,
+    slot: &'a PcpSlot<P>,
+    /// The CPU's list, if the lists hold the order.
+    list: Option<usize>,
+}
 
 impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// One attempt on `cpu`; see [`mmspec_model::contract::PageAllocator::alloc_pages`].
@@ -54,25 +63,38 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// does not settle takes the long way.
     #[inline(always)]
     fn alloc_quick(&self, cpu: CpuId, order: Order, gfp: Gfp, node: Option<NodeId>) -> Outcome {
-        let own = self.cpu(cpu).node();
-        let class = self.class(node.unwrap_or(own), gfp);
+        let own = self.cpu(cpu);
+        let class = self.class(node.unwrap_or(own.node()), gfp);
         if class as i64 <= 0 {
             return self.alloc_slowly(cpu, order, gfp, node, false);
         }
-        let class = unpack_class(class);
-        let want = class.want(order.get(), gfp);
-        let at = class.zone;
+        let (at, kind) = (packed_zone(class), packed_kind(class));
         let zone = self.zone(at);
-        if !zone.has_plenty(order.get(), class.classzone)
-            && !self.has_room(zone, order.get(), class.classzone, want.flags)
-        {
+        if !zone.has_plenty(order.get(), kind) && !self.has_room(zone, order.get(), class) {
             return self.alloc_slowly(cpu, order, gfp, node, false);
         }
-        let Some(frame) = self.rmqueue(cpu, at, want) else {
+        // The number of the type leads to the list with a look-up less than the type.
+        let from = Source {
+            own,
+            zone,
+            slot: self.slot(cpu, at),
+            list: self.geometry.pcp_list_of(order.get(), packed_type(class)),
+        };
+        // Most parts of what is wanted are asked for only if the list is empty.
+        let want = || unpack_class(class).want(order.get(), gfp);
+        let block = Allocated { order: order.get(), movable: packed_movable(class) };
+        let mut frame = self.rmqueue_lists(&from, block, want);
+        if frame.is_none() {
+            frame = self.rmqueue_direct(cpu, at, want());
+        }
+        if gfp.contains(Gfp::KSWAPD_RECLAIM) {
+            self.look_at_boost(at, zone);
+        }
+        let Some(frame) = frame else {
             return self.alloc_slowly(cpu, order, gfp, node, true);
         };
-        if class.node != own {
-            self.slot(cpu, at).numa.count_other();
+        if packed_node(class) != own.node() {
+            from.slot.numa.count_other();
         }
         Outcome::Page(self.geometry.pfn(frame))
     }
@@ -86,7 +108,8 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
 
     /// Whether a zone has room for a first attempt, to its mark.
     #[cold]
-    fn has_room(&self, zone: &Zone<P>, order: u8, highest: ZoneKind, flags: AllocFlags) -> bool {
+    fn has_room(&self, zone: &Zone<P>, order: u8, class: u64) -> bool {
+        let Class { classzone, flags, .. } = unpack_class(class);
         let rules = &self.geometry.rules;
         // Nodes with an awake kswapd are passed over at first, if there are others.
         if rules.avoid_awake_nodes && self.nr_nodes > 1 && self.node(zone.info.node).is_awake() {
@@ -94,7 +117,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         }
         let below = rules.below_high && !zone.flags().contains(ZoneFlags::BELOW_HIGH);
         let mark = if below { Mark::High } else { Mark::Low };
-        zone.has_room(rules, order, mark, highest, flags)
+        zone.has_room(rules, order, mark, classzone, flags)
     }
 
     /// A first attempt zone by zone. With `failed`, the preferred zone was allowed and had nothing.
@@ -124,31 +147,53 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     }
 
     /// Take a block from one zone: the CPU's lists first, then the zone's.
-    #[inline(always)]
     pub(super) fn rmqueue(&self, cpu: CpuId, at: usize, want: Want) -> Option<u32> {
         let zone = self.zone(at);
-        let slot = self.slot(cpu, at);
-        let mut frame = None;
-        if let Some(list) = self.geometry.pcp_list(want.order, want.migratetype)
-            && let Some(mut pcp) = self.try_lock_lists(cpu, slot)
-        {
-            pcp.free_count >>= 1;
-            pcp.free_factor >>= 1;
-            frame = self.pcp_take(zone, &mut pcp, &slot.diff, list, want);
-        }
+        let from = Source {
+            own: self.cpu(cpu),
+            zone,
+            slot: self.slot(cpu, at),
+            list: self.geometry.pcp_list(want.order, want.migratetype),
+        };
+        let block = Allocated { order: want.order, movable: want.movable };
+        let mut frame = self.rmqueue_lists(&from, block, || want);
         if frame.is_none() {
             frame = self.rmqueue_direct(cpu, at, want);
         }
-        if want.flags.contains(AllocFlags::KSWAPD) && zone.clear_flag(ZoneFlags::BOOSTED_WATERMARK)
-        {
-            zone.rare.kswapd_wakeups.fetch_add(1);
-            self.wake_for_boost(at);
+        if want.flags.contains(AllocFlags::KSWAPD) {
+            self.look_at_boost(at, zone);
         }
         let reserves = want.flags.contains(AllocFlags::HIGHATOMIC) && want.order > 0;
         if let (Some(frame), true) = (frame, reserves) {
             self.reserve_highatomic(cpu, at, frame, want.order);
         }
         frame
+    }
+
+    /// Take a block from the CPU's lists, if they hold its order and are not busy.
+    #[inline(always)]
+    fn rmqueue_lists(
+        &self,
+        from: &Source<'_, P>,
+        block: Allocated,
+        want: impl Fn() -> Want,
+    ) -> Option<u32> {
+        let list = from.list?;
+        if from.own.fails() {
+            return None;
+        }
+        let mut pcp = from.slot.lock.try_lock()?;
+        pcp.free_count >>= 1;
+        pcp.free_factor >>= 1;
+        self.pcp_take(from.zone, &mut pcp, &from.slot.diff, list, block, want)
+    }
+
+    /// Wake kswapd if a fallback boosted the zone's marks (page_alloc.md §3.6).
+    #[inline(always)]
+    fn look_at_boost(&self, at: usize, zone: &Zone<P>) {
+        if zone.clear_flag(ZoneFlags::BOOSTED_WATERMARK) {
+            self.wake_for_boost(at);
+        }
     }
 
     /// Take a block from the zone's lists.

@@ -3,6 +3,7 @@
 use super::attempt::Attempt;
 use crate::{
     allocator::PageAllocator,
+    frame::Allocated,
     platform::Platform,
     storage::Backing,
     zonelist::{Entry, Next},
@@ -78,9 +79,11 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         let (zone, slot) = (self.zone(entry.zone), self.slot(cpu, entry.zone));
         let Some(mut pcp) = self.try_lock_lists(cpu, slot) else { return 0 };
         let Some(list) = self.geometry.pcp_list(want.order, want.migratetype) else { return 0 };
+        let block = Allocated { order: want.order, movable: want.movable };
         let mut got = 0;
         for free in slots.iter_mut().filter(|slot| slot.is_none()) {
-            let Some(frame) = self.pcp_take(zone, &mut pcp, &slot.diff, list, want) else { break };
+            let taken = self.pcp_take(zone, &mut pcp, &slot.diff, list, block, || want);
+            let Some(frame) = taken else { break };
             *free = Some(self.geometry.pfn(frame));
             self.count_numa(cpu, attempt.preferred, entry);
             if self.geometry.rules.fair_policy != FairPolicy::None {

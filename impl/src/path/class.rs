@@ -47,6 +47,43 @@ pub(crate) struct Class {
     pub(crate) slow: bool,
 }
 
+/// Where a packed class has the number of its kind and of its type.
+const KIND_SHIFT: u32 = 8;
+const TYPE_SHIFT: u32 = 11;
+const MOVABLE_SHIFT: u32 = 14;
+const NODE_SHIFT: u32 = 16;
+const FLAGS_SHIFT: u32 = 32;
+
+/// The number of the kind whose reserve checks mind, in a packed class.
+#[inline(always)]
+pub(crate) fn packed_kind(word: u64) -> usize {
+    (word >> KIND_SHIFT) as usize % 8
+}
+
+/// The number of the type in a packed class.
+#[inline(always)]
+pub(crate) fn packed_type(word: u64) -> u8 {
+    (word >> TYPE_SHIFT) as u8 % 8
+}
+
+/// The position of the preferred zone in a packed class.
+#[inline(always)]
+pub(crate) fn packed_zone(word: u64) -> usize {
+    (word & 0xff) as usize
+}
+
+/// The preferred zone's node in a packed class.
+#[inline(always)]
+pub(crate) fn packed_node(word: u64) -> NodeId {
+    NodeId((word >> NODE_SHIFT) as u8)
+}
+
+/// Whether the request has the movable bit.
+#[inline(always)]
+pub(crate) fn packed_movable(word: u64) -> bool {
+    word >> MOVABLE_SHIFT & 1 != 0
+}
+
 /// A class that is there at all.
 const VALID: u64 = 1 << 62;
 /// The sign: one comparison tells that a class is there and quick.
@@ -57,11 +94,11 @@ pub(crate) fn pack_class(class: &Class) -> u64 {
     VALID
         | if class.slow { SLOW } else { 0 }
         | class.zone as u64
-        | (class.classzone as u64) << 8
-        | (class.migratetype as u64) << 11
-        | u64::from(class.movable) << 14
-        | u64::from(class.node.0) << 16
-        | u64::from(class.flags.bits()) << 32
+        | (class.classzone as u64) << KIND_SHIFT
+        | (class.migratetype as u64) << TYPE_SHIFT
+        | u64::from(class.movable) << MOVABLE_SHIFT
+        | u64::from(class.node.0) << NODE_SHIFT
+        | u64::from(class.flags.bits()) << FLAGS_SHIFT
 }
 
 /// The class in a word that is not 0.
@@ -77,12 +114,12 @@ pub(crate) fn unpack_class(word: u64) -> Class {
         kinds
     };
     Class {
-        zone: (word & 0xff) as usize,
-        node: NodeId((word >> 16) as u8),
-        classzone: KINDS[(word >> 8) as usize % KINDS.len()],
-        migratetype: BlockType::type_of((word >> 11) as u8),
-        movable: word >> 14 & 1 != 0,
-        flags: AllocFlags::from_bits_retain((word >> 32) as u16),
+        zone: packed_zone(word),
+        node: packed_node(word),
+        classzone: KINDS[packed_kind(word)],
+        migratetype: BlockType::type_of(packed_type(word)),
+        movable: packed_movable(word),
+        flags: AllocFlags::from_bits_retain((word >> FLAGS_SHIFT) as u16),
         slow: word & SLOW != 0,
     }
 }

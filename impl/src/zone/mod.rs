@@ -229,6 +229,9 @@ impl FreeLists {
     }
 }
 
+/// Room for the kinds of zones: a power of two.
+pub(crate) const RESERVES: usize = NR_ZONES.next_power_of_two();
+
 /// What changes rarely, on lines of its own.
 #[repr(align(128))]
 pub(crate) struct Rare<W> {
@@ -237,7 +240,8 @@ pub(crate) struct Rare<W> {
     /// MIN, LOW, HIGH, PROMO without boost.
     pub(crate) marks: [W; 4],
     pub(crate) boost: W,
-    pub(crate) lowmem_reserve: [W; NR_ZONES],
+    /// By kind; the rest is room that proves an index good.
+    pub(crate) lowmem_reserve: [W; RESERVES],
     pub(crate) reserved_highatomic: W,
     pub(crate) kswapd_wakeups: W,
     /// The threshold of the per-CPU diffs, for updates without the zone lock.

@@ -1,6 +1,6 @@
 //! Watermark checks without the zone lock (page_alloc.md §3.4, §3.5).
 
-use super::{Zone, occupancy_bit};
+use super::{RESERVES, Zone, occupancy_bit};
 use crate::platform::{Platform, Word};
 use mmspec_model::vocab::{
     AllocFlags, FreeCheck, Gfp, Mark, MigrateType, NR_PAGE_ORDERS, ReserveFlags, Rules, ZoneFlags,
@@ -190,8 +190,8 @@ impl<P: Platform> Zone<P> {
     /// Whether there are pages above the HIGH mark for a request that opens no reserve and for all
     /// that it may not use: then every check for it passes and changes nothing.
     #[inline(always)]
-    pub(crate) fn has_plenty(&self, order: u8, highest: ZoneKind) -> bool {
-        let reserve = self.rare.lowmem_reserve[highest.index()].load() as i64;
+    pub(crate) fn has_plenty(&self, order: u8, highest: usize) -> bool {
+        let reserve = self.rare.lowmem_reserve[highest % RESERVES].load() as i64;
         let room = self.counters.room.load() as i64 - ((1 << order) - 1) > reserve;
         let lists = self.counters.occupancy.load() & ORDINARY_LISTS[usize::from(order)];
         // No branch for an order that nobody can foretell.
