@@ -2,16 +2,17 @@
 
 use crate::{
     geometry::{Geometry, Tables},
-    path::Classes,
+    node::NodeSlot,
     pcp::{CpuSlot, Pcp, PcpSlot},
     platform::{PcpLock, Platform},
     storage::{Backing, Storage},
     zone::Zone,
 };
-use mmspec_model::vocab::{CpuId, NR_ZONES, Pfn, Tunables};
+use mmspec_model::vocab::{CpuId, MAX_NODES, NR_ZONES, NodeId, Pfn, Tunables, ZonelistOrder};
 
-/// Most populated zones: all kinds but Device.
-pub(crate) const MAX_ZONES: usize = NR_ZONES - 1;
+/// Most populated zones: all kinds but Device on every node. A zone's position fits a byte.
+pub(crate) const MAX_ZONES: usize = MAX_NODES * (NR_ZONES - 1);
+const _: () = assert!(MAX_ZONES <= 256);
 
 /// What the sysctl lock guards.
 #[derive(Clone, Copy, Debug)]
@@ -22,23 +23,83 @@ pub(crate) struct Config {
     pub(crate) online_cpus: u16,
     /// Zones whose per-CPU lists are disabled.
     pub(crate) disabled: [bool; MAX_ZONES],
+    /// `vm.numa_zonelist_order`.
+    pub(crate) zonelist_order: ZonelistOrder,
 }
+
+/// Where the zones lie, together: to find that of a frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spans {
+    /// The last zone, where most frames are.
+    last: Span,
+    count: usize,
+    all: [Span; MAX_ZONES],
+}
+
+/// First frame and one past the last, as table indices.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    start: u32,
+    end: u32,
+}
+
+impl Span {
+    #[inline(always)]
+    fn holds(self, index: u64) -> bool {
+        u64::from(self.start) <= index && index < u64::from(self.end)
+    }
+}
+
+impl Spans {
+    pub(crate) fn new(spans: impl Iterator<Item = (u32, u32)>) -> Self {
+        let none = Span { start: 0, end: 0 };
+        let mut made = Self { last: none, count: 0, all: [none; MAX_ZONES] };
+        for (slot, (start, end)) in made.all.iter_mut().zip(spans) {
+            *slot = Span { start, end };
+            made.last = *slot;
+            made.count += 1;
+        }
+        made
+    }
+
+    /// The position of the zone that spans a frame.
+    #[inline(always)]
+    fn find(&self, index: u64) -> Option<usize> {
+        if self.last.holds(index) { Some(self.count - 1) } else { self.find_other(index) }
+    }
+
+    #[inline(never)]
+    fn find_other(&self, index: u64) -> Option<usize> {
+        let spans = &self.all[..self.count];
+        let after = spans.partition_point(|span| u64::from(span.start) <= index);
+        let at = after.checked_sub(1)?;
+        spans[at].holds(index).then_some(at)
+    }
+}
+
+/// What the drain lock guards: the number of drains by work items so far.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Drains(pub(crate) u64);
 
 /// A page-frame allocator with Linux's policy. All operations take `&self` and may run
 /// concurrently; the contract's traits are implemented for `&PageAllocator`.
 ///
-/// Lock order: sysctl lock, drain lock, the lock of one CPU's lists, zone lock; never two of a
-/// kind.
+/// Lock order: sysctl lock, drain lock, one CPU's work, the lock of a node's kswapd, the lock of one CPU's
+/// lists, zone lock; never two of a kind.
 pub struct PageAllocator<P: Platform, B: Backing> {
     pub(crate) geometry: Geometry,
     pub(crate) nr_zones: usize,
     pub(crate) nr_cpus: usize,
-    pub(crate) classes: Classes,
-    zones: [Zone<P>; MAX_ZONES],
+    pub(crate) nr_nodes: usize,
+    spans: Spans,
     pub(crate) storage: Storage<P, B>,
+    /// How often the zonelists were built; the last bit tells which copy is in use.
+    pub(crate) zonelists: P::Word,
     pub(crate) config: P::ZoneLock<Config>,
-    /// Held by drain_all.
-    pub(crate) draining: P::ZoneLock<()>,
+    /// Held by remote drains, and while work items are queued.
+    pub(crate) draining: P::ZoneLock<Drains>,
+    /// The number of drains by work items, to be looked at while one waits.
+    pub(crate) drains: P::Word,
 }
 
 /// The guard of one CPU's lists.
@@ -49,43 +110,51 @@ pub(crate) struct Parts<P: Platform, B: Backing> {
     pub(crate) geometry: Geometry,
     pub(crate) nr_zones: usize,
     pub(crate) nr_cpus: usize,
-    pub(crate) classes: Classes,
-    pub(crate) zones: [Zone<P>; MAX_ZONES],
+    pub(crate) nr_nodes: usize,
+    pub(crate) spans: Spans,
+    pub(crate) zonelists: u64,
     pub(crate) storage: Storage<P, B>,
     pub(crate) config: Config,
 }
 
 impl<P: Platform, B: Backing> PageAllocator<P, B> {
     pub(crate) fn assemble(parts: Parts<P, B>) -> Self {
-        use crate::platform::Lock;
+        use crate::platform::{Lock, Word};
         Self {
             geometry: parts.geometry,
             nr_zones: parts.nr_zones,
             nr_cpus: parts.nr_cpus,
-            classes: parts.classes,
-            zones: parts.zones,
+            nr_nodes: parts.nr_nodes,
+            spans: parts.spans,
             storage: parts.storage,
+            zonelists: P::Word::new(parts.zonelists),
             config: P::ZoneLock::new(parts.config),
-            draining: P::ZoneLock::new(()),
+            draining: P::ZoneLock::new(Drains(0)),
+            drains: P::Word::new(0),
         }
     }
 
-    /// A copy of the zones, while nothing runs.
+    /// Where the zones lie.
     #[cfg(feature = "std")]
-    pub(crate) fn copy_zones(&self) -> [Zone<P>; MAX_ZONES] {
-        core::array::from_fn(|at| self.zones[at].copy())
+    pub(crate) fn spans(&self) -> Spans {
+        self.spans
     }
 
     #[inline]
     pub(crate) fn zones(&self) -> &[Zone<P>] {
-        &self.zones[..self.nr_zones]
+        &self.storage.zones[..self.nr_zones]
     }
 
-    /// One zone. Positions come from the allocator's own tables, so the mask changes nothing.
+    /// One zone.
     #[inline]
     pub(crate) fn zone(&self, at: usize) -> &Zone<P> {
-        const { assert!(MAX_ZONES.is_power_of_two()) };
-        &self.zones[at & (MAX_ZONES - 1)]
+        &self.storage.zones[at]
+    }
+
+    /// One node.
+    #[inline]
+    pub(crate) fn node(&self, node: NodeId) -> &NodeSlot<P> {
+        &self.storage.nodes[node.index()]
     }
 
     #[inline]
@@ -126,10 +195,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// The zone that spans a frame.
     #[inline]
     pub(crate) fn zone_of(&self, pfn: Pfn) -> Option<usize> {
-        let index = pfn.0.wrapping_sub(self.geometry.base);
-        self.zones().iter().rposition(|zone| {
-            u64::from(zone.info.start) <= index && index < u64::from(zone.info.end)
-        })
+        self.spans.find(pfn.0.wrapping_sub(self.geometry.base))
     }
 
     /// Check, in debug builds, that a block given back is one that was handed out with that order.

@@ -2,8 +2,8 @@
 
 use crate::frame::{Allocated, BlockType, Frame, FrameState, Links};
 use mmspec_model::vocab::{
-    FreeListType, MachineRef, MigrateType, NR_PCP_LISTS_MAX, NR_PCP_TYPES, Order, PcpTuning, Pfn,
-    Rules, ThpLists,
+    FreeListType, MachineRef, MigrateType, NR_PCP_LISTS_MAX, NR_PCP_TYPES, Order, PcpOrders,
+    PcpTuning, Pfn, Rules, ThpLists,
 };
 
 /// Per-CPU lists of the small orders: orders 0 to 3, three types each.
@@ -35,7 +35,7 @@ impl Geometry {
             base: start & !(machine.max_order.pages() - 1),
             max_order: machine.max_order.get(),
             pageblock_order: machine.pageblock_order.get(),
-            pcp_lists: PcpLists::new(machine.thp_order.map(Order::get), rules.thp_lists),
+            pcp_lists: PcpLists::new(machine.thp_order.map(Order::get), &rules),
             cma_built: machine.cma_built,
             free_high_batch: machine.free_high_batch,
             grouping: true,
@@ -131,15 +131,20 @@ struct PcpLists {
 impl PcpLists {
     const NONE: u8 = u8::MAX;
 
-    fn new(thp_order: Option<u8>, thp_lists: ThpLists) -> Self {
+    fn new(thp_order: Option<u8>, rules: &Rules) -> Self {
+        let thp_lists = rules.thp_lists;
+        let (small, last, thp_order) = match rules.pcp_orders {
+            PcpOrders::Zero => (NR_PCP_TYPES, 0, None),
+            PcpOrders::ToCostly => (SMALL_LISTS, Order::COSTLY.get(), thp_order),
+        };
         let huge = match thp_lists {
             ThpLists::PerType => 3,
             ThpLists::Shared => 1,
             ThpLists::MovableOrNot => 2,
         };
-        let count = SMALL_LISTS + thp_order.map_or(0, |_| huge);
+        let count = small + thp_order.map_or(0, |_| huge);
         let mut lists = Self { count, of: [[Self::NONE; 8]; 16], orders: [0; NR_LISTS] };
-        for order in (0..=Order::COSTLY.get()).chain(thp_order) {
+        for order in (0..=last).chain(thp_order) {
             for migratetype in MigrateType::ALL {
                 // Pages of the atomic reserve and of CMA are cached as movable ones.
                 let cached_as = match migratetype {

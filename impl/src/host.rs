@@ -54,8 +54,9 @@ impl<P: Platform> Clone for OwnedAllocator<P> {
             geometry: from.geometry,
             nr_zones: from.nr_zones,
             nr_cpus: from.nr_cpus,
-            classes: from.classes,
-            zones: from.copy_zones(),
+            nr_nodes: from.nr_nodes,
+            spans: from.spans(),
+            zonelists: from.zonelist_cookie(),
             storage: from.storage.copy(),
             config: *from.lock_config(),
         }))

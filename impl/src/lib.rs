@@ -45,7 +45,9 @@ mod frame;
 mod geometry;
 #[cfg(feature = "std")]
 mod host;
+mod kswapd;
 mod list;
+mod node;
 mod ops;
 mod path;
 mod pcp;
@@ -53,6 +55,7 @@ pub mod platform;
 mod storage;
 mod vmstat;
 mod zone;
+mod zonelist;
 
 mod allocator;
 
@@ -61,8 +64,11 @@ pub use error::SetupError;
 pub use frame::{BlockType, FrameState, Links};
 #[cfg(feature = "std")]
 pub use host::OwnedAllocator;
+pub use node::NodeSlot;
 pub use pcp::{CpuSlot, PcpSlot};
 pub use platform::Platform;
 #[cfg(feature = "std")]
 pub use storage::Owned;
 pub use storage::{Backing, Borrowed, Storage, StorageSize};
+pub use zone::Zone as ZoneSlot;
+pub use zonelist::ZonelistEntry;

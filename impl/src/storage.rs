@@ -4,16 +4,19 @@ use crate::{
     error::SetupError,
     frame::{BlockType, FrameState, Links},
     geometry::Geometry,
+    node::NodeSlot,
     pcp::{CpuSlot, PcpSlot},
     platform::Platform,
+    zone::Zone,
+    zonelist::{self, ZonelistEntry},
 };
-use core::{marker::PhantomData, ops::Deref};
+use core::{marker::PhantomData, ops::DerefMut};
 use mmspec_model::vocab::{MachineRef, Rules};
 
 /// How the allocator holds its slices: borrowed from the embedder, or owned.
 pub trait Backing {
     /// A slice of records.
-    type Slice<T: 'static>: Deref<Target = [T]>;
+    type Slice<T: 'static>: DerefMut<Target = [T]>;
 }
 
 /// Slices lent by the embedder.
@@ -47,6 +50,12 @@ pub struct Storage<P: Platform, B: Backing> {
     pub pcps: B::Slice<PcpSlot<P>>,
     /// One record for each CPU.
     pub cpus: B::Slice<CpuSlot<P>>,
+    /// One record for each populated zone.
+    pub zones: B::Slice<Zone<P>>,
+    /// One record for each node.
+    pub nodes: B::Slice<NodeSlot<P>>,
+    /// The zonelists of all nodes, twice.
+    pub lists: B::Slice<ZonelistEntry>,
 }
 
 /// Lengths for [`Storage`].
@@ -62,6 +71,12 @@ pub struct StorageSize {
     pub pcps: usize,
     /// Records of [`Storage::cpus`].
     pub cpus: usize,
+    /// Records of [`Storage::zones`].
+    pub zones: usize,
+    /// Records of [`Storage::nodes`].
+    pub nodes: usize,
+    /// Records of [`Storage::lists`].
+    pub lists: usize,
 }
 
 impl StorageSize {
@@ -71,7 +86,9 @@ impl StorageSize {
         let geometry = Geometry::new(machine, Rules::default());
         let (frames, blocks) = geometry.table_sizes(machine);
         let cpus = usize::from(machine.cpus);
-        Self { base: geometry.base, frames, blocks, pcps: cpus * machine.zones.len(), cpus }
+        let (zones, nodes) = (machine.zones.len(), usize::from(machine.nodes));
+        let lists = zonelist::entries(nodes, zones);
+        Self { base: geometry.base, frames, blocks, pcps: cpus * zones, cpus, zones, nodes, lists }
     }
 }
 
@@ -84,6 +101,9 @@ impl<P: Platform, B: Backing> Storage<P, B> {
             ("blocks", self.blocks.len(), size.blocks),
             ("pcps", self.pcps.len(), size.pcps),
             ("cpus", self.cpus.len(), size.cpus),
+            ("zones", self.zones.len(), size.zones),
+            ("nodes", self.nodes.len(), size.nodes),
+            ("lists", self.lists.len(), size.lists),
         ] {
             if given < needed {
                 return Err(SetupError::Storage { what, given, needed });
@@ -108,6 +128,9 @@ impl<P: Platform> Storage<P, Owned> {
             blocks: slice(size.blocks, BlockType::default),
             pcps: slice(size.pcps, PcpSlot::new),
             cpus: slice(size.cpus, CpuSlot::new),
+            zones: slice(size.zones, Zone::new),
+            nodes: slice(size.nodes, NodeSlot::new),
+            lists: slice(size.lists, ZonelistEntry::default),
         }
     }
 
@@ -119,6 +142,9 @@ impl<P: Platform> Storage<P, Owned> {
             blocks: self.blocks.clone(),
             pcps: self.pcps.iter().map(PcpSlot::copy).collect(),
             cpus: self.cpus.iter().map(CpuSlot::copy).collect(),
+            zones: self.zones.iter().map(Zone::copy).collect(),
+            nodes: self.nodes.iter().map(NodeSlot::copy).collect(),
+            lists: self.lists.iter().map(ZonelistEntry::copy).collect(),
         }
     }
 }

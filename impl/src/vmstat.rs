@@ -1,14 +1,15 @@
 //! Per-CPU statistics diffs: what makes the cached counters lag (page_alloc.md §3.8).
 
-use core::sync::atomic::{AtomicI32, Ordering::Relaxed};
+use core::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
 
 /// One CPU's part of a zone's counters that is not pushed yet. It lies with the CPU's lists so that
-/// updates touch no line of other CPUs; it is written under the zone lock only, so plain loads and
-/// stores do.
+/// updates touch no line of other CPUs; all but the batch is written under the zone lock only, so
+/// plain loads and stores do.
 #[derive(Debug, Default)]
 pub(crate) struct StatDiff {
     free: AtomicI32,
     cma: AtomicI32,
+    batch: AtomicI32,
 }
 
 /// The counters that have a diff.
@@ -18,6 +19,47 @@ pub(crate) enum Item {
     Free,
     /// NR_FREE_CMA_PAGES.
     FreeCma,
+    /// NR_ALLOC_BATCH, which changes without the zone lock.
+    Batch,
+}
+
+/// Hand-outs that were not hits on the CPU's own node (page_alloc.md §6.1), of one CPU and zone.
+#[derive(Debug, Default)]
+pub(crate) struct NumaEvents {
+    miss: AtomicU64,
+    foreign: AtomicU64,
+    other: AtomicU64,
+}
+
+impl NumaEvents {
+    pub(crate) fn count_miss(&self) {
+        self.miss.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn count_foreign(&self) {
+        self.foreign.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn count_other(&self) {
+        self.other.fetch_add(1, Relaxed);
+    }
+
+    /// miss, foreign, other.
+    pub(crate) fn get(&self) -> [u64; 3] {
+        [&self.miss, &self.foreign, &self.other].map(|word| word.load(Relaxed))
+    }
+
+    pub(crate) fn reset(&self) {
+        for word in [&self.miss, &self.foreign, &self.other] {
+            word.store(0, Relaxed);
+        }
+    }
+
+    #[cfg(feature = "std")]
+    pub(crate) fn copy(&self) -> Self {
+        let [miss, foreign, other] = self.get().map(AtomicU64::new);
+        Self { miss, foreign, other }
+    }
 }
 
 impl StatDiff {
@@ -26,6 +68,7 @@ impl StatDiff {
         match item {
             Item::Free => &self.free,
             Item::FreeCma => &self.cma,
+            Item::Batch => &self.batch,
         }
     }
 
@@ -45,6 +88,20 @@ impl StatDiff {
         } else {
             cell.store(sum as i32, Relaxed);
             0
+        }
+    }
+
+    /// As [`StatDiff::add`] for an item that several threads may change at once.
+    pub(crate) fn add_unlocked(&self, item: Item, delta: i64, threshold: i64) -> i64 {
+        let cell = self.cell(item);
+        let mut seen = cell.load(Relaxed);
+        loop {
+            let sum = i64::from(seen) + delta;
+            let (kept, pushed) = if sum.abs() > threshold { (0, sum) } else { (sum, 0) };
+            match cell.compare_exchange_weak(seen, kept as i32, Relaxed, Relaxed) {
+                Ok(_) => return pushed,
+                Err(found) => seen = found,
+            }
         }
     }
 
@@ -85,6 +142,7 @@ impl StatDiff {
         Self {
             free: AtomicI32::new(self.free.load(Relaxed)),
             cma: AtomicI32::new(self.cma.load(Relaxed)),
+            batch: AtomicI32::new(self.batch.load(Relaxed)),
         }
     }
 }
@@ -94,6 +152,12 @@ pub(crate) fn normal_threshold(online_cpus: u64, managed: u64) -> i64 {
     const PAGES_PER_128_MIB_SHIFT: u32 = 27 - 12;
     let fls = |value: u64| i64::from(u64::BITS - value.leading_zeros());
     (2 * fls(online_cpus) * (1 + fls(managed >> PAGES_PER_128_MIB_SHIFT))).min(125)
+}
+
+/// The threshold while the node's kswapd is awake: small enough that no zone can fall from LOW to
+/// MIN unseen (page_alloc.md §3.8).
+pub(crate) fn pressure_threshold(online_cpus: u64, low: u64, min: u64) -> i64 {
+    (low.saturating_sub(min) / online_cpus.max(1)).clamp(1, 125) as i64
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The allocator as a kernel uses it: its own slices, plain spin locks.
 
 use mmspec_impl::{
-    BlockType, Borrowed, CpuSlot, FrameState, Links, OwnedAllocator, PageAllocator, PcpSlot,
-    SetupError, Storage, StorageSize, platform::SpinPlatform,
+    BlockType, Borrowed, CpuSlot, FrameState, Links, NodeSlot, OwnedAllocator, PageAllocator,
+    PcpSlot, SetupError, Storage, StorageSize, ZoneSlot, ZonelistEntry, platform::SpinPlatform,
 };
 use mmspec_model::{
     contract::{LinuxPolicy, Request},
@@ -16,6 +16,9 @@ struct Slices {
     blocks: Vec<BlockType>,
     pcps: Vec<PcpSlot<SpinPlatform>>,
     cpus: Vec<CpuSlot<SpinPlatform>>,
+    zones: Vec<ZoneSlot<SpinPlatform>>,
+    nodes: Vec<NodeSlot<SpinPlatform>>,
+    lists: Vec<ZonelistEntry>,
 }
 
 fn many<T: Default>(len: usize) -> Vec<T> {
@@ -30,6 +33,9 @@ impl Slices {
             blocks: many(size.blocks),
             pcps: many(size.pcps),
             cpus: many(size.cpus),
+            zones: many(size.zones),
+            nodes: many(size.nodes),
+            lists: many(size.lists),
         }
     }
 
@@ -40,6 +46,9 @@ impl Slices {
             blocks: &mut self.blocks,
             pcps: &mut self.pcps,
             cpus: &mut self.cpus,
+            zones: &mut self.zones,
+            nodes: &mut self.nodes,
+            lists: &mut self.lists,
         }
     }
 }

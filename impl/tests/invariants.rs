@@ -220,7 +220,9 @@ impl Run {
                 });
             }
             assert_eq!(count, pcp.count);
-            assert!(pcp.vm_stat_diff.unsigned_abs() <= state.stat_threshold);
+            // A threshold that shrank, because kswapd woke, leaves what is there until the next update.
+            let most = if state.drift_mark == 0 { state.stat_threshold } else { 125 };
+            assert!(pcp.vm_stat_diff.unsigned_abs() <= most);
         }
     }
 

@@ -2,18 +2,18 @@
 //! (docs/decisions.md, Boot).
 
 use crate::{
-    allocator::{Config, MAX_ZONES, PageAllocator, Parts},
+    allocator::{Config, MAX_ZONES, PageAllocator, Parts, Spans},
     error::SetupError,
     frame::{Frame, Links},
     geometry::{Geometry, Tables},
-    path::Classes,
+    node::NodeSlot,
     platform::{PcpLock, Platform},
     storage::{Backing, Storage, StorageSize},
     vmstat::{Item, StatDiff},
     zone::{Buddy, Placement, Zone, ZoneInfo},
 };
 use mmspec_model::vocab::{
-    MachineRef, MigrateType, NR_MIGRATETYPES, NR_ZONES, PfnRange, Rules, Tunables, ZoneSpan,
+    CpuId, MachineRef, MigrateType, NR_MIGRATETYPES, PfnRange, Rules, Tunables, ZoneSpan,
 };
 
 impl<P: Platform, B: Backing> PageAllocator<P, B> {
@@ -25,7 +25,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         machine: MachineRef<'_>,
         rules: Rules,
         tunables: Tunables,
-        storage: Storage<P, B>,
+        mut storage: Storage<P, B>,
     ) -> Result<Self, SetupError> {
         machine.validate()?;
         tunables.validate()?;
@@ -42,13 +42,17 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         tables.blocks.iter().for_each(|block| block.set(MigrateType::Movable));
         tables.links.iter().for_each(Links::clear);
         mark_frames(&machine, tables);
-        let zones: [Zone<P>; MAX_ZONES] = core::array::from_fn(|at| {
-            let info = machine.zones.get(at).map(|span| zone_info(&machine, tables, span));
-            Zone::new(info.unwrap_or(ZoneInfo::VACANT))
-        });
         let nr_zones = machine.zones.len();
+        for (slot, span) in storage.zones.iter_mut().zip(machine.zones) {
+            *slot = Zone::of(zone_info(&machine, tables, span));
+        }
+        let zones = &storage.zones[..nr_zones];
+        place_nodes(&machine, &mut storage.nodes);
+        for (at, slot) in storage.cpus[..size.cpus].iter_mut().enumerate() {
+            slot.home = machine.node_of(CpuId(at as u16));
+        }
         let boot_diff = StatDiff::default();
-        for zone in &zones[..nr_zones] {
+        for zone in zones {
             let mut locked = zone.lock(tables, &boot_diff);
             free_all(locked.buddy(), &machine);
         }
@@ -60,11 +64,12 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
             min_free_kbytes: 0,
             online_cpus: machine.cpus,
             disabled: [false; MAX_ZONES],
+            zonelist_order: rules.zonelist_order,
         };
-        let kind_of = |zone: u8| zones[usize::from(zone)].info.kind;
-        let classes = Classes::new(&geometry, &preferred_zones(&zones[..nr_zones]), kind_of);
-        let nr_cpus = usize::from(machine.cpus);
-        let parts = Parts { geometry, nr_zones, nr_cpus, classes, zones, storage, config };
+        let spans = Spans::new(zones.iter().map(|zone| (zone.info.start, zone.info.end)));
+        let (nr_cpus, nr_nodes) = (size.cpus, size.nodes);
+        let parts =
+            Parts { geometry, nr_zones, nr_cpus, nr_nodes, spans, zonelists: 0, storage, config };
         let allocator = Self::assemble(parts);
         allocator.start_cpus();
         Ok(allocator)
@@ -79,20 +84,31 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
                 slot.lock.lock_remote().reset(&self.geometry);
                 slot.diff.take(Item::Free);
                 slot.diff.take(Item::FreeCma);
+                slot.diff.take(Item::Batch);
+                slot.numa.reset();
             }
         }
         let mut config = self.lock_config();
+        self.build_zonelists(&config);
         self.apply_tunables(&mut config);
         self.refresh_thresholds(&config);
     }
 }
 
-/// For each zone kind, the highest zone with managed pages that is not above it.
-fn preferred_zones<P: Platform>(zones: &[Zone<P>]) -> [Option<u8>; NR_ZONES] {
-    core::array::from_fn(|highest| {
-        let allowed = |zone: &Zone<P>| zone.info.managed > 0 && zone.info.kind.index() <= highest;
-        zones.iter().rposition(allowed).map(|at| at as u8)
-    })
+/// Say of each node where it lies: its zones, its CPUs, its distances.
+fn place_nodes<P: Platform>(machine: &MachineRef<'_>, nodes: &mut [NodeSlot<P>]) {
+    for (slot, node) in nodes.iter_mut().zip(machine.node_ids()) {
+        *slot = NodeSlot::new();
+        for (distance, to) in slot.distances.iter_mut().zip(machine.node_ids()) {
+            *distance = machine.distance(node, to);
+        }
+        slot.has_cpus = machine.cpu_ids().any(|cpu| machine.node_of(cpu) == node);
+        // Zones ascend in node.
+        let first = machine.zones.iter().position(|zone| zone.node == node).unwrap_or(0);
+        let count = machine.zones.iter().filter(|zone| zone.node == node).count();
+        slot.first_zone = first as u16;
+        slot.end_zone = (first + count) as u16;
+    }
 }
 
 /// The part of `range` inside `span`, as table indices.
@@ -135,6 +151,7 @@ fn zone_info(machine: &MachineRef<'_>, tables: Tables<'_>, zone: &ZoneSpan) -> Z
     let managed = states.iter().filter(|state| state.get() == Frame::TAIL).count() as u64;
     let cma_pages = machine.cma.iter().map(|range| clip(geometry, *range, zone.span).len() as u64);
     ZoneInfo {
+        node: zone.node,
         kind: zone.kind,
         start: frames.start,
         end: frames.end,

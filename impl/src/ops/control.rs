@@ -1,7 +1,11 @@
 //! Isolation, the atomic reserve, zone flags, watermark questions, fault injection.
 
-use crate::{allocator::PageAllocator, platform::Platform, storage::Backing, zone::Check};
-use mmspec_model::vocab::{CpuId, MigrateType, Pfn, ZoneFlags, ZoneIdx};
+use crate::{
+    allocator::PageAllocator, platform::Platform, storage::Backing, zone::Check, zonelist::Next,
+};
+use mmspec_model::vocab::{
+    CpuId, MigrateType, NodeId, NodeMask, Pfn, ZoneFlags, ZoneIdx, ZoneKind,
+};
 
 impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// Isolate the pageblock of `pfn`; see [`mmspec_model::contract::Isolation::isolate`].
@@ -29,10 +33,37 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// `force` also releases a zone's last one. Whether anything moved.
     pub fn unreserve_highatomic(&self, cpu: CpuId, migratetype: MigrateType, force: bool) -> bool {
         let migratetype = self.geometry.stored_type(migratetype);
-        (0..self.nr_zones).rev().any(|at| {
-            let mut locked = self.zones()[at].lock(self.tables(), &self.slot(cpu, at).diff);
-            locked.buddy().unreserve_highatomic(migratetype, force)
-        })
+        let (node, all) = (self.cpu(cpu).node(), NodeMask::ALL);
+        self.unreserve_on_list(cpu, node, false, ZoneKind::Device, all, migratetype, force)
+    }
+
+    /// The same for the zones of a request: those of a list up to `highest` on `nodes`.
+    #[allow(clippy::too_many_arguments)] // They are the request's; nobody keeps them together.
+    pub(crate) fn unreserve_on_list(
+        &self,
+        cpu: CpuId,
+        node: NodeId,
+        this_node: bool,
+        highest: ZoneKind,
+        nodes: NodeMask,
+        migratetype: MigrateType,
+        force: bool,
+    ) -> bool {
+        let mut cursor = self.list_start(node, this_node);
+        loop {
+            match self.next_entry(&mut cursor) {
+                Next::Entry(entry) if entry.kind <= highest && nodes.contains(entry.node) => {
+                    let at = entry.zone;
+                    let mut locked = self.zone(at).lock(self.tables(), &self.slot(cpu, at).diff);
+                    if locked.buddy().unreserve_highatomic(migratetype, force) {
+                        return true;
+                    }
+                }
+                Next::Entry(_) => {}
+                Next::End => return false,
+                Next::Changed => cursor = self.list_start(node, this_node),
+            }
+        }
     }
 
     /// kswapd starts or stops its work on `zone`.

@@ -2,10 +2,14 @@
 
 use crate::{
     allocator::PageAllocator,
-    platform::{Lock, PcpLock, Platform},
+    pcp::Pcp,
+    platform::{Lock, PcpLock, Platform, Word},
     storage::Backing,
 };
-use mmspec_model::vocab::{CpuId, ZoneIdx};
+use mmspec_model::{
+    contract::DrainBegun,
+    vocab::{CpuId, DrainScheme, ZoneIdx},
+};
 
 impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// Empty `cpu`'s lists in every zone; `by` does the work. Nothing for an offline CPU.
@@ -21,24 +25,6 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         }
     }
 
-    /// Empty all online CPUs' lists, in one zone or in all. While another drain runs, a drain of
-    /// all zones leaves it at that; a drain of one zone waits.
-    pub fn drain_all(&self, by: CpuId, zone: Option<ZoneIdx>) {
-        let _turn = match zone {
-            Some(_) => self.draining.lock(),
-            None => match self.draining.try_lock() {
-                Some(turn) => turn,
-                None => return,
-            },
-        };
-        for cpu in self.cpu_ids().filter(|cpu| self.cpu(*cpu).is_online()) {
-            match zone {
-                Some(zone) => self.drain_lists(by, cpu, zone.index()),
-                None => self.drain_all_zones(by, cpu),
-            }
-        }
-    }
-
     /// Switch a zone's per-CPU lists off: from now on every free ends on the free lists. A second
     /// call changes nothing.
     pub fn pcp_disable(&self, by: CpuId, zone: ZoneIdx) {
@@ -51,10 +37,34 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
             config.disabled[zone] = true;
             self.refresh_limits(&config, zone);
         }
+        if self.drain_scheme() == DrainScheme::WorkItem {
+            return self.drain_by_work(by, Some(ZoneIdx(zone as u8)), true);
+        }
         let _turn = self.draining.lock();
         for cpu in self.cpu_ids().filter(|cpu| self.cpu(*cpu).is_online()) {
             self.drain_lists(by, cpu, zone);
         }
+    }
+
+    /// [`PageAllocator::pcp_disable`] up to its wait for other CPUs' workers. If it would have to
+    /// wait before that, nothing is changed.
+    pub fn pcp_disable_begin(&self, by: CpuId, zone: ZoneIdx) -> DrainBegun {
+        if self.drain_scheme() == DrainScheme::Remote {
+            self.pcp_disable(by, zone);
+            return DrainBegun::Done;
+        }
+        let mut config = self.lock_config();
+        if config.disabled[zone.index()] {
+            return DrainBegun::Done;
+        }
+        let turn = self.draining.lock();
+        if !self.drain_finished() {
+            return DrainBegun::Waits;
+        }
+        config.disabled[zone.index()] = true;
+        self.refresh_limits(&config, zone.index());
+        drop(config);
+        self.queue_work_in(by, Some(zone), true, turn).0
     }
 
     /// Switch a zone's per-CPU lists on again, with fresh limits.
@@ -87,12 +97,29 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
                 }
                 left |= excess > 0 || pcp.high > pcp.limits.high_min;
             }
-            // The one node is local: nothing expires.
             if pcp.expire != 0 && pcp.count != 0 {
-                pcp.expire = 0;
+                left |= self.expire(cpu, at, &mut pcp);
             }
         }
         left
+    }
+
+    /// Count down to the drain of lists that hold another node's pages; whether work is left
+    /// (page_alloc.md §2.8).
+    fn expire(&self, cpu: CpuId, at: usize, pcp: &mut Pcp) -> bool {
+        let zone = self.zone(at);
+        if zone.info.node == self.cpu(cpu).node() {
+            pcp.expire = 0;
+            return false;
+        }
+        pcp.expire -= 1;
+        if pcp.expire > 0 {
+            // Up to 6.6 the worker may go to sleep over it (bug B21).
+            return self.geometry.auto_tuning;
+        }
+        let pages = pcp.count.min(pcp.limits.batch);
+        self.bulk_free(zone, pcp, &self.slot(cpu, at).diff, pages, 0);
+        true
     }
 
     /// Push a CPU's diffs to the zone; whether there was anything.
@@ -104,6 +131,11 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         let lists = locked.buddy().z;
         lists.now.free += free;
         lists.now.rare_mut().free_cma += cma;
-        free != 0 || cma != 0
+        drop(locked);
+        let batch = diff.take(Item::Batch);
+        if batch != 0 {
+            self.zone(at).counters.batch.fetch_add(batch as u64);
+        }
+        free != 0 || cma != 0 || batch != 0
     }
 }

@@ -21,19 +21,25 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     pub fn zone_state(&self, zone: ZoneIdx) -> ZoneState {
         let at = zone.index();
         let zone = &self.zones()[at];
-        let (mut allocs, mut free_diff, mut cma_diff) = (0, 0, 0);
+        let (mut allocs, mut free_diff, mut cma_diff, mut batch_diff) = (0, 0, 0, 0);
+        let (mut miss, mut foreign, mut other) = (0, 0, 0);
         for cpu in self.cpu_ids() {
             let slot = self.slot(cpu, at);
             allocs += slot.lock.lock_remote().allocs;
             free_diff += slot.diff.get(Item::Free);
             cma_diff += slot.diff.get(Item::FreeCma);
+            batch_diff += slot.diff.get(Item::Batch);
+            let [missed, meant, others] = slot.numa.get();
+            miss += missed;
+            foreign += meant;
+            other += others;
         }
         let rules = &self.geometry.rules;
         let flags = zone.flags();
         zone.peek(|lists| {
             let operations = lists.allocs + allocs;
             ZoneState {
-                node: mmspec_model::vocab::NodeId(0),
+                node: zone.info.node,
                 kind: zone.info.kind,
                 start_pfn: self.geometry.pfn(zone.info.start).0,
                 spanned: u64::from(zone.info.end - zone.info.start),
@@ -61,12 +67,18 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
                 boost: lists.now.rare().boost,
                 lowmem_reserve: core::array::from_fn(|kind| zone.rare.lowmem_reserve[kind].load()),
                 flags,
-                numa: NumaCounters { hit: operations, local: operations, ..Default::default() },
+                numa: NumaCounters {
+                    hit: operations - miss,
+                    miss,
+                    foreign,
+                    local: operations - other,
+                    other,
+                },
                 kswapd_wakeups: zone.rare.kswapd_wakeups.load(),
                 stat_threshold: lists.threshold as u64,
-                nr_alloc_batch: 0,
-                nr_alloc_batch_exact: 0,
-                drift_mark: 0,
+                nr_alloc_batch: zone.batch(),
+                nr_alloc_batch_exact: zone.batch() + batch_diff,
+                drift_mark: zone.rare.drift_mark.load(),
             }
         })
     }
@@ -74,6 +86,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// The numbers of one CPU's lists.
     pub fn pcp_state(&self, cpu: CpuId, zone: ZoneIdx) -> PcpState {
         let slot = self.slot(cpu, zone.index());
+        let drain_queued = self.cpu(cpu).work.is_queued_for(zone);
         let pcp = slot.lock.lock_remote();
         let auto = self.geometry.auto_tuning;
         PcpState {
@@ -89,12 +102,19 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
             expire: pcp.expire,
             vm_stat_diff: slot.diff.get(Item::Free),
             vm_cma_diff: slot.diff.get(Item::FreeCma),
+            drain_queued,
         }
     }
 
     /// All events, summed over CPUs.
     pub fn events(&self) -> EventCounters {
         let mut events = EventCounters::default();
+        for cpu in self.cpu_ids() {
+            let slot = self.cpu(cpu);
+            events.zones_scanned += slot.zones_scanned.load();
+            events.batch_reads += slot.batch_reads.load();
+            events.fair_resets += slot.fair_resets.load();
+        }
         for (at, zone) in self.zones().iter().enumerate() {
             let (mut pgalloc, mut pgfree) = zone.peek(|lists| (lists.pgalloc, lists.pgfree));
             for cpu in self.cpu_ids() {
@@ -102,7 +122,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
                 pgalloc += pcp.pgalloc;
                 pgfree += pcp.pgfree;
             }
-            events.pgalloc[zone.info.kind.index()] = pgalloc;
+            events.pgalloc[zone.info.kind.index()] += pgalloc;
             events.pgfree += pgfree;
         }
         events

@@ -1,37 +1,29 @@
-//! Allocation: flags, zones, watermarks, up to where the slow path would begin
+//! Allocation: the quick way of a first attempt, and taking a block from one zone
 //! (page_alloc.md §4.1 to §4.3).
 
+use super::class::{
+    Class, packed_kind, packed_movable, packed_node, packed_type, packed_zone, unpack_class,
+};
 use crate::{
     allocator::PageAllocator,
     frame::Allocated,
-    pcp::Want,
-    platform::{Platform, Word},
+    pcp::{CpuSlot, PcpSlot, Want},
+    platform::{PcpLock, Platform, Word},
     storage::Backing,
-    zone::{Buddy, Check, Zone},
+    zone::{Buddy, Zone},
 };
 use mmspec_model::{
     contract::{Outcome, Refusal, Request},
-    vocab::{AllocFlags, CpuId, Gfp, Mark, Order, ZoneFlags, ZoneKind},
+    vocab::{AllocFlags, CpuId, FreeCheck, Gfp, Mark, NodeId, NodeMask, Order, ZoneFlags},
 };
 
-/// A request with everything decided that does not depend on the zone tried.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Attempt {
-    pub(crate) want: Want,
-    pub(crate) gfp: Gfp,
-    pub(crate) mark: Mark,
-    pub(crate) highest: ZoneKind,
-    /// Position of the preferred zone: the scan starts there and goes down.
-    pub(crate) preferred: usize,
-}
-
-impl Attempt {
-    /// A check of a zone for this attempt.
-    #[inline]
-    pub(crate) fn check(&self, mark: Mark) -> Check {
-        let (order, flags) = (self.want.order, self.want.flags);
-        Check { order, mark, extra: 0, highest: self.highest, flags }
-    }
+/// Where a block is looked for.
+struct Source<'a, P: Platform> {
+    own: &'a CpuSlot<P>,
+    zone: &'a Zone<P>,
+    slot: &'a PcpSlot<P>,
+    /// The CPU's list, if the lists hold the order.
+    list: Option<usize>,
 }
 
 impl<P: Platform, B: Backing> PageAllocator<P, B> {
@@ -43,164 +35,165 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     pub fn alloc_pages(&self, cpu: CpuId, request: Request) -> Outcome {
         // The parts of the request go on in registers: a request read back from memory that was
         // just written piece by piece would wait for all stores before it.
-        let Request { order, gfp, attempt, .. } = request;
-        match attempt {
+        let Request { order, gfp, attempt, node, nodes, task } = request;
+        let restricted = nodes.0 & task.mems.0 != NodeMask::ALL.0;
+        if attempt.is_some() || restricted {
+            return self.alloc_at_length(cpu, request);
+        }
+        match order {
             // The common order as a constant makes the whole way shorter.
-            None if order == Order::ZERO => self.alloc_quick(cpu, Order::ZERO, gfp),
-            None => self.alloc_order(cpu, order, gfp),
-            Some((mark, flags)) => self.alloc_at(cpu, order, gfp, mark, flags),
+            Order::ZERO => self.alloc_quick(cpu, Order::ZERO, gfp, node),
+            _ => self.alloc_order(cpu, order, gfp, node),
         }
     }
 
     /// A first attempt of any order.
     #[inline(never)]
-    fn alloc_order(&self, cpu: CpuId, order: Order, gfp: Gfp) -> Outcome {
+    fn alloc_order(&self, cpu: CpuId, order: Order, gfp: Gfp, node: Option<NodeId>) -> Outcome {
         if order.get() > self.geometry.max_order {
             return Outcome::Refused(Refusal::OrderTooLarge(order));
         }
-        self.alloc_quick(cpu, order, gfp)
+        if self.geometry.rules.free_check == FreeCheck::HalvePerOrder {
+            return self.alloc_slowly(cpu, order, gfp, node, false);
+        }
+        self.alloc_quick(cpu, order, gfp, node)
     }
 
     /// A first attempt. All is decided by a table and by one check of the preferred zone; what that
     /// does not settle takes the long way.
     #[inline(always)]
-    fn alloc_quick(&self, cpu: CpuId, order: Order, gfp: Gfp) -> Outcome {
-        let Some(class) = self.classes.get(gfp) else {
-            return self.alloc_slowly(cpu, order, gfp, false);
-        };
-        let want = class.want(order.get(), gfp);
-        let at = usize::from(class.zone);
+    fn alloc_quick(&self, cpu: CpuId, order: Order, gfp: Gfp, node: Option<NodeId>) -> Outcome {
+        let own = self.cpu(cpu);
+        let class = self.class(node.unwrap_or(own.node()), gfp);
+        if class as i64 <= 0 {
+            return self.alloc_slowly(cpu, order, gfp, node, false);
+        }
+        let (at, kind) = (packed_zone(class), packed_kind(class));
         let zone = self.zone(at);
-        if !zone.has_plenty(order.get(), class.highest)
-            && !self.has_room(zone, order.get(), class.highest, want.flags)
-        {
-            return self.alloc_slowly(cpu, order, gfp, false);
+        if !zone.has_plenty(order.get(), kind) && !self.has_room(zone, order.get(), class) {
+            return self.alloc_slowly(cpu, order, gfp, node, false);
         }
-        match self.rmqueue(cpu, at, want) {
-            Some(frame) => Outcome::Page(self.geometry.pfn(frame)),
-            None => self.alloc_slowly(cpu, order, gfp, true),
+        // The number of the type leads to the list with a look-up less than the type.
+        let from = Source {
+            own,
+            zone,
+            slot: self.slot(cpu, at),
+            list: self.geometry.pcp_list_of(order.get(), packed_type(class)),
+        };
+        // Most parts of what is wanted are asked for only if the list is empty.
+        let want = || unpack_class(class).want(order.get(), gfp);
+        let block = Allocated { order: order.get(), movable: packed_movable(class) };
+        let mut frame = self.rmqueue_lists(&from, block, want);
+        if frame.is_none() {
+            frame = self.rmqueue_direct(cpu, at, want());
         }
+        if gfp.contains(Gfp::KSWAPD_RECLAIM) {
+            self.look_at_boost(at, zone);
+        }
+        let Some(frame) = frame else {
+            return self.alloc_slowly(cpu, order, gfp, node, true);
+        };
+        if packed_node(class) != own.node() {
+            from.slot.numa.count_other();
+        }
+        Outcome::Page(self.geometry.pfn(frame))
+    }
+
+    /// The packed class of a request that begins at `node`; 0 if it is refused.
+    #[inline(always)]
+    fn class(&self, node: NodeId, gfp: Gfp) -> u64 {
+        let nodes = &self.storage.nodes[..];
+        nodes.get(node.index()).map_or(0, |slot| slot.class(gfp))
     }
 
     /// Whether a zone has room for a first attempt, to its mark.
     #[cold]
-    fn has_room(&self, zone: &Zone<P>, order: u8, highest: ZoneKind, flags: AllocFlags) -> bool {
+    fn has_room(&self, zone: &Zone<P>, order: u8, class: u64) -> bool {
+        let Class { classzone, flags, .. } = unpack_class(class);
         let rules = &self.geometry.rules;
+        // Nodes with an awake kswapd are passed over at first, if there are others.
+        if rules.avoid_awake_nodes && self.nr_nodes > 1 && self.node(zone.info.node).is_awake() {
+            return false;
+        }
         let below = rules.below_high && !zone.flags().contains(ZoneFlags::BELOW_HIGH);
         let mark = if below { Mark::High } else { Mark::Low };
-        zone.has_room(rules, order, mark, highest, flags)
+        zone.has_room(rules, order, mark, classzone, flags)
     }
 
     /// A first attempt zone by zone. With `failed`, the preferred zone was allowed and had nothing.
     #[cold]
-    fn alloc_slowly(&self, cpu: CpuId, order: Order, gfp: Gfp, failed: bool) -> Outcome {
-        match self.prepare(order, gfp) {
+    fn alloc_slowly(
+        &self,
+        cpu: CpuId,
+        order: Order,
+        gfp: Gfp,
+        node: Option<NodeId>,
+        failed: bool,
+    ) -> Outcome {
+        let request = Request { node, ..Request::new(order, gfp) };
+        match self.prepare(cpu, &request) {
             Ok(mut attempt) => self.get_page(cpu, &mut attempt, failed),
             Err(refusal) => Outcome::Refused(refusal),
         }
     }
 
-    /// An attempt at a given mark with given flags.
+    /// An attempt at a given mark, or within some nodes only.
     #[cold]
-    fn alloc_at(
-        &self,
-        cpu: CpuId,
-        order: Order,
-        gfp: Gfp,
-        mark: Mark,
-        flags: AllocFlags,
-    ) -> Outcome {
-        match self.prepare(order, gfp) {
-            Ok(mut attempt) => {
-                attempt.mark = mark;
-                attempt.want.flags = (attempt.want.flags - AllocFlags::NOFRAGMENT) | flags;
-                self.get_page(cpu, &mut attempt, false)
-            }
+    fn alloc_at_length(&self, cpu: CpuId, request: Request) -> Outcome {
+        match self.prepare(cpu, &request) {
+            Ok(mut attempt) => self.get_page(cpu, &mut attempt, false),
             Err(refusal) => Outcome::Refused(refusal),
         }
     }
 
-    /// Decide flags, type and preferred zone of a first attempt, or refuse.
-    pub(crate) fn prepare(&self, order: Order, gfp: Gfp) -> Result<Attempt, Refusal> {
-        if order.get() > self.geometry.max_order {
-            return Err(Refusal::OrderTooLarge(order));
-        }
-        let Some(class) = self.classes.get(gfp) else {
-            gfp.highest_zone()?;
-            gfp.migratetype()?;
-            return Err(Refusal::NoZone);
-        };
-        Ok(Attempt {
-            want: class.want(order.get(), gfp),
-            gfp,
-            mark: Mark::Low,
-            highest: class.highest,
-            preferred: usize::from(class.zone),
-        })
-    }
-
-    /// Try the zones from the preferred one down; once more without NOFRAGMENT. With `failed`, the
-    /// first turn leaves out the preferred zone.
-    pub(crate) fn get_page(&self, cpu: CpuId, attempt: &mut Attempt, failed: bool) -> Outcome {
-        let mut left_out = failed.then_some(attempt.preferred);
-        loop {
-            for at in (0..=attempt.preferred).rev() {
-                let zone = self.zone(at);
-                if left_out.take() == Some(at)
-                    || zone.info.managed == 0
-                    || !self.may_take(zone, attempt)
-                {
-                    continue;
-                }
-                if let Some(frame) = self.rmqueue(cpu, at, attempt.want) {
-                    return Outcome::Page(self.geometry.pfn(frame));
-                }
-            }
-            if !attempt.want.flags.contains(AllocFlags::NOFRAGMENT) {
-                return Outcome::SlowPath;
-            }
-            attempt.want.flags -= AllocFlags::NOFRAGMENT;
-        }
-    }
-
-    /// Whether the watermarks let the attempt have a zone's pages.
-    fn may_take(&self, zone: &Zone<P>, attempt: &Attempt) -> bool {
-        let rules = &self.geometry.rules;
-        if rules.below_high && !zone.flags().contains(ZoneFlags::BELOW_HIGH) {
-            if zone.watermark_fast(rules, &attempt.check(Mark::High), attempt.gfp) {
-                return true;
-            }
-            zone.set_flag(ZoneFlags::BELOW_HIGH);
-        }
-        zone.watermark_fast(rules, &attempt.check(attempt.mark), attempt.gfp)
-            || attempt.want.flags.contains(AllocFlags::NO_WATERMARKS)
-    }
-
     /// Take a block from one zone: the CPU's lists first, then the zone's.
-    #[inline(always)]
-    fn rmqueue(&self, cpu: CpuId, at: usize, want: Want) -> Option<u32> {
+    pub(super) fn rmqueue(&self, cpu: CpuId, at: usize, want: Want) -> Option<u32> {
         let zone = self.zone(at);
-        let slot = self.slot(cpu, at);
-        let mut frame = None;
-        if let Some(list) = self.geometry.pcp_list(want.order, want.migratetype)
-            && let Some(mut pcp) = self.try_lock_lists(cpu, slot)
-        {
-            pcp.free_count >>= 1;
-            pcp.free_factor >>= 1;
-            frame = self.pcp_take(zone, &mut pcp, &slot.diff, list, want);
-        }
+        let from = Source {
+            own: self.cpu(cpu),
+            zone,
+            slot: self.slot(cpu, at),
+            list: self.geometry.pcp_list(want.order, want.migratetype),
+        };
+        let block = Allocated { order: want.order, movable: want.movable };
+        let mut frame = self.rmqueue_lists(&from, block, || want);
         if frame.is_none() {
             frame = self.rmqueue_direct(cpu, at, want);
         }
-        if want.flags.contains(AllocFlags::KSWAPD) && zone.clear_flag(ZoneFlags::BOOSTED_WATERMARK)
-        {
-            zone.rare.kswapd_wakeups.fetch_add(1);
+        if want.flags.contains(AllocFlags::KSWAPD) {
+            self.look_at_boost(at, zone);
         }
         let reserves = want.flags.contains(AllocFlags::HIGHATOMIC) && want.order > 0;
         if let (Some(frame), true) = (frame, reserves) {
             self.reserve_highatomic(cpu, at, frame, want.order);
         }
         frame
+    }
+
+    /// Take a block from the CPU's lists, if they hold its order and are not busy.
+    #[inline(always)]
+    fn rmqueue_lists(
+        &self,
+        from: &Source<'_, P>,
+        block: Allocated,
+        want: impl Fn() -> Want,
+    ) -> Option<u32> {
+        let list = from.list?;
+        if from.own.fails() {
+            return None;
+        }
+        let mut pcp = from.slot.lock.try_lock()?;
+        pcp.free_count >>= 1;
+        pcp.free_factor >>= 1;
+        self.pcp_take(from.zone, &mut pcp, &from.slot.diff, list, block, want)
+    }
+
+    /// Wake kswapd if a fallback boosted the zone's marks (page_alloc.md §3.6).
+    #[inline(always)]
+    fn look_at_boost(&self, at: usize, zone: &Zone<P>) {
+        if zone.clear_flag(ZoneFlags::BOOSTED_WATERMARK) {
+            self.wake_for_boost(at);
+        }
     }
 
     /// Take a block from the zone's lists.

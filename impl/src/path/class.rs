@@ -1,28 +1,132 @@
-//! What the gfp flags decide, as a table: preferred zone, type, flags.
+//! What the gfp flags decide at a node, packed into a word each: preferred zone, type, flags.
 
-use crate::{geometry::Geometry, pcp::Want};
-use mmspec_model::vocab::{AllocFlags, Gfp, MigrateType, NR_ZONES, ZoneKind};
+use crate::{
+    allocator::PageAllocator, frame::BlockType, pcp::Want, platform::Platform, storage::Backing,
+    zonelist::Entry,
+};
+use mmspec_model::vocab::{
+    AllocFlags, FairPolicy, Gfp, MigrateType, NodeId, ReserveIndex, ZoneKind,
+};
 
-/// The bits that decide: zone modifiers, MOVABLE, RECLAIMABLE.
-const DECIDING: u32 = 0x1f;
+/// The bits that decide: zone modifiers, MOVABLE, RECLAIMABLE; and THISNODE, moved next to them.
+const MODIFIERS: u32 = 0x1f;
+const THISNODE: u32 = MODIFIERS + 1;
+const THISNODE_SHIFT: u32 = Gfp::THISNODE.bits().trailing_zeros() - THISNODE.trailing_zeros();
 
-/// What a request with certain deciding bits comes to.
-#[derive(Clone, Copy, Debug)]
+/// Combinations of deciding bits.
+pub(crate) const CLASSES: usize = 2 * THISNODE as usize;
+
+/// The deciding bits of a request, as an index.
+#[inline(always)]
+pub(crate) fn deciding(gfp: Gfp) -> usize {
+    let bits = gfp.bits();
+    (bits & MODIFIERS | bits >> THISNODE_SHIFT & THISNODE) as usize % CLASSES
+}
+
+/// A request with these deciding bits.
+pub(crate) fn gfp_of(deciding: usize) -> Gfp {
+    let bits = deciding as u32;
+    Gfp::from_bits_retain(bits & MODIFIERS | (bits & THISNODE) << THISNODE_SHIFT)
+}
+
+/// What a first attempt comes to whose preferred zone is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Class {
-    /// Position of the preferred zone.
-    pub(crate) zone: u8,
-    pub(crate) highest: ZoneKind,
+    /// Position and node of the preferred zone.
+    pub(crate) zone: usize,
+    pub(crate) node: NodeId,
+    /// The kind whose `lowmem_reserve` entry checks mind.
+    pub(crate) classzone: ZoneKind,
     /// The type of the lists to take from.
-    migratetype: MigrateType,
+    pub(crate) migratetype: MigrateType,
     /// The request has the movable gfp bit.
-    movable: bool,
+    pub(crate) movable: bool,
     /// The flags of a first attempt, without KSWAPD.
-    flags: AllocFlags,
+    pub(crate) flags: AllocFlags,
+    /// One check of the preferred zone does not settle the matter.
+    pub(crate) slow: bool,
+}
+
+/// Where a packed class has the number of its kind and of its type.
+const KIND_SHIFT: u32 = 8;
+const TYPE_SHIFT: u32 = 11;
+const MOVABLE_SHIFT: u32 = 14;
+const NODE_SHIFT: u32 = 16;
+const FLAGS_SHIFT: u32 = 32;
+
+/// The number of the kind whose reserve checks mind, in a packed class.
+#[inline(always)]
+pub(crate) fn packed_kind(word: u64) -> usize {
+    (word >> KIND_SHIFT) as usize % 8
+}
+
+/// The number of the type in a packed class.
+#[inline(always)]
+pub(crate) fn packed_type(word: u64) -> u8 {
+    (word >> TYPE_SHIFT) as u8 % 8
+}
+
+/// The position of the preferred zone in a packed class.
+#[inline(always)]
+pub(crate) fn packed_zone(word: u64) -> usize {
+    (word & 0xff) as usize
+}
+
+/// The preferred zone's node in a packed class.
+#[inline(always)]
+pub(crate) fn packed_node(word: u64) -> NodeId {
+    NodeId((word >> NODE_SHIFT) as u8)
+}
+
+/// Whether the request has the movable bit.
+#[inline(always)]
+pub(crate) fn packed_movable(word: u64) -> bool {
+    word >> MOVABLE_SHIFT & 1 != 0
+}
+
+/// A class that is there at all.
+const VALID: u64 = 1 << 62;
+/// The sign: one comparison tells that a class is there and quick.
+const SLOW: u64 = 1 << 63;
+
+/// A class as a word, never 0.
+pub(crate) fn pack_class(class: &Class) -> u64 {
+    VALID
+        | if class.slow { SLOW } else { 0 }
+        | class.zone as u64
+        | (class.classzone as u64) << KIND_SHIFT
+        | (class.migratetype as u64) << TYPE_SHIFT
+        | u64::from(class.movable) << MOVABLE_SHIFT
+        | u64::from(class.node.0) << NODE_SHIFT
+        | u64::from(class.flags.bits()) << FLAGS_SHIFT
+}
+
+/// The class in a word that is not 0.
+#[inline(always)]
+pub(crate) fn unpack_class(word: u64) -> Class {
+    const KINDS: [ZoneKind; 8] = {
+        let mut kinds = [ZoneKind::Device; 8];
+        let mut at = 0;
+        while at < ZoneKind::ALL.len() {
+            kinds[at] = ZoneKind::ALL[at];
+            at += 1;
+        }
+        kinds
+    };
+    Class {
+        zone: packed_zone(word),
+        node: packed_node(word),
+        classzone: KINDS[packed_kind(word)],
+        migratetype: BlockType::type_of(packed_type(word)),
+        movable: packed_movable(word),
+        flags: AllocFlags::from_bits_retain((word >> FLAGS_SHIFT) as u16),
+        slow: word & SLOW != 0,
+    }
 }
 
 impl Class {
     /// What a first attempt wants.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn want(&self, order: u8, gfp: Gfp) -> Want {
         // The two bits have the same value (page_alloc.md §3.7).
         const { assert!(Gfp::KSWAPD_RECLAIM.bits() == AllocFlags::KSWAPD.bits() as u32) };
@@ -36,39 +140,67 @@ impl Class {
     }
 }
 
-/// The class of every combination of deciding bits; `None` where the request is refused.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Classes([Option<Class>; DECIDING as usize + 1]);
+impl<P: Platform, B: Backing> PageAllocator<P, B> {
+    /// What a first attempt comes to that asks for zones up to `highest` and for `asked`, if its
+    /// preferred zone is that of `entry`.
+    pub(crate) fn first_class(&self, highest: ZoneKind, asked: MigrateType, entry: Entry) -> Class {
+        let (geometry, rules) = (&self.geometry, &self.geometry.rules);
+        let migratetype = if geometry.grouping { asked } else { MigrateType::Unmovable };
+        let mut flags = AllocFlags::empty();
+        if geometry.cma_built && migratetype == MigrateType::Movable {
+            flags |= AllocFlags::CMA;
+        }
+        let avoids_mixing = rules.nofragment
+            && entry.kind == ZoneKind::Normal
+            && (self.nr_nodes == 1 || self.zone_on(entry.node, ZoneKind::Dma32).is_some());
+        if avoids_mixing {
+            flags |= AllocFlags::NOFRAGMENT;
+        }
+        Class {
+            zone: entry.zone,
+            node: entry.node,
+            classzone: match rules.reserve_index {
+                ReserveIndex::Highest => highest,
+                ReserveIndex::Preferred => entry.kind,
+            },
+            migratetype,
+            movable: asked == MigrateType::Movable,
+            flags,
+            slow: rules.fair_policy != FairPolicy::None,
+        }
+    }
+}
 
-impl Classes {
-    /// The table of a machine. `preferred` is the position of the preferred zone for each highest
-    /// kind, `kinds` the kind of each zone.
-    pub(crate) fn new(
-        geometry: &Geometry,
-        preferred: &[Option<u8>; NR_ZONES],
-        kind_of: impl Fn(u8) -> ZoneKind,
-    ) -> Self {
-        let class = |gfp: Gfp| {
-            let highest = gfp.highest_zone().ok()?;
-            let asked = gfp.migratetype().ok()?;
-            let zone = preferred[highest.index()]?;
-            let migratetype = if geometry.grouping { asked } else { MigrateType::Unmovable };
-            let mut flags = AllocFlags::empty();
-            if kind_of(zone) == ZoneKind::Normal {
-                flags |= AllocFlags::NOFRAGMENT;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_survives_its_packing() {
+        for migratetype in MigrateType::ALL {
+            for (zone, kind, slow) in [(0, ZoneKind::Dma, false), (255, ZoneKind::Movable, true)] {
+                let class = Class {
+                    zone,
+                    node: NodeId(63),
+                    classzone: kind,
+                    migratetype,
+                    movable: slow,
+                    flags: AllocFlags::CMA | AllocFlags::KSWAPD,
+                    slow,
+                };
+                let word = pack_class(&class);
+                assert_eq!(unpack_class(word), class);
+                assert_eq!(word as i64 > 0, !slow, "quick classes are positive");
             }
-            if geometry.cma_built && migratetype == MigrateType::Movable {
-                flags |= AllocFlags::CMA;
-            }
-            let movable = asked == MigrateType::Movable;
-            Some(Class { zone, highest, migratetype, movable, flags })
-        };
-        Self(core::array::from_fn(|bits| class(Gfp::from_bits_retain(bits as u32))))
+        }
     }
 
-    /// The class of a request.
-    #[inline]
-    pub(crate) fn get(&self, gfp: Gfp) -> Option<&Class> {
-        self.0[(gfp.bits() & DECIDING) as usize].as_ref()
+    #[test]
+    fn deciding_bits_go_there_and_back() {
+        for index in 0..CLASSES {
+            assert_eq!(deciding(gfp_of(index)), index);
+        }
+        assert!(deciding(Gfp::KERNEL | Gfp::THISNODE) >= CLASSES / 2);
+        assert_eq!(deciding(Gfp::KERNEL), 0);
     }
 }

@@ -9,7 +9,9 @@ use crate::{
     storage::Backing,
     zone::{Check, Zone},
 };
-use mmspec_model::vocab::{AllocFlags, CpuId, Mark, MigrateType, Order, Pfn, ZoneFlags, ZoneKind};
+use mmspec_model::vocab::{
+    AllocFlags, CpuId, Mark, MigrateType, Order, PcpTuning, Pfn, ZoneFlags, ZoneKind,
+};
 
 /// A block given back that passed the checks.
 #[derive(Clone, Copy, Debug)]
@@ -117,6 +119,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         pcp.lists[list % NR_LISTS].push_head(&self.storage.links, frame);
         let rules = FreeRules {
             auto_tuning: self.geometry.auto_tuning,
+            fixed: self.geometry.rules.pcp_tuning == PcpTuning::Fixed,
             half_min: self.geometry.rules.free_high_half_min,
         };
         let flags = self.zone(zone).flags();

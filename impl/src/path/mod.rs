@@ -1,8 +1,10 @@
 //! What a request and a free go through.
 
 mod alloc;
+mod attempt;
 mod bulk;
 mod class;
+mod fair;
 mod free;
 
-pub(crate) use class::Classes;
+pub(crate) use class::{CLASSES, deciding, gfp_of, pack_class};

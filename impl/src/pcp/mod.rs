@@ -4,16 +4,18 @@ use crate::{
     geometry::{Geometry, NR_LISTS},
     list::List,
     platform::{PcpLock, Platform, Word},
-    vmstat::StatDiff,
+    vmstat::{NumaEvents, StatDiff},
 };
-use mmspec_model::vocab::PcpFlags;
+use mmspec_model::vocab::{NodeId, PcpFlags};
 
 mod drain;
 mod refill;
 mod tuning;
+mod work;
 
 pub(crate) use refill::Want;
 pub(crate) use tuning::{FreeRules, Limits, Sizing};
+use work::WorkSlot;
 
 /// What the lock of one CPU's lists guards. Sizes in base pages.
 #[derive(Clone, Debug)]
@@ -74,18 +76,27 @@ impl Pcp {
 pub struct PcpSlot<P: Platform> {
     pub(crate) lock: P::PcpLock<Pcp>,
     pub(crate) diff: StatDiff,
+    pub(crate) numa: NumaEvents,
 }
 
 impl<P: Platform> PcpSlot<P> {
     /// Empty lists.
     #[must_use]
     pub fn new() -> Self {
-        Self { lock: P::PcpLock::new(Pcp::EMPTY), diff: StatDiff::default() }
+        Self {
+            lock: P::PcpLock::new(Pcp::EMPTY),
+            diff: StatDiff::default(),
+            numa: NumaEvents::default(),
+        }
     }
 
     #[cfg(feature = "std")]
     pub(crate) fn copy(&self) -> Self {
-        Self { lock: P::PcpLock::new(self.lock.lock_remote().clone()), diff: self.diff.copy() }
+        Self {
+            lock: P::PcpLock::new(self.lock.lock_remote().clone()),
+            diff: self.diff.copy(),
+            numa: self.numa.copy(),
+        }
     }
 }
 
@@ -102,13 +113,48 @@ pub struct CpuSlot<P: Platform> {
     failures: P::Word,
     /// 1 while the CPU is online.
     online: P::Word,
+    /// What a drain wants of it.
+    pub(crate) work: WorkSlot<P>,
+    /// The CPU's node.
+    pub(crate) home: NodeId,
+    /// What the fair policy costs: see [`mmspec_model::vocab::EventCounters`].
+    pub(crate) zones_scanned: P::Word,
+    pub(crate) batch_reads: P::Word,
+    pub(crate) fair_resets: P::Word,
 }
 
 impl<P: Platform> CpuSlot<P> {
     /// A CPU that is offline.
     #[must_use]
     pub fn new() -> Self {
-        Self { failures: P::Word::new(0), online: P::Word::new(0) }
+        let word = || P::Word::new(0);
+        Self {
+            work: WorkSlot::new(),
+            failures: word(),
+            online: word(),
+            home: NodeId(0),
+            zones_scanned: word(),
+            batch_reads: word(),
+            fair_resets: word(),
+        }
+    }
+
+    /// The CPU's node.
+    #[inline(always)]
+    pub(crate) fn node(&self) -> NodeId {
+        self.home
+    }
+
+    pub(crate) fn count_zone_scanned(&self) {
+        self.zones_scanned.fetch_add(1);
+    }
+
+    pub(crate) fn count_batch_read(&self) {
+        self.batch_reads.fetch_add(1);
+    }
+
+    pub(crate) fn count_fair_reset(&self) {
+        self.fair_resets.fetch_add(1);
     }
 
     pub(crate) fn is_online(&self) -> bool {
@@ -120,7 +166,10 @@ impl<P: Platform> CpuSlot<P> {
     }
 
     pub(crate) fn reset(&self) {
-        self.failures.store(0);
+        for word in [&self.failures, &self.zones_scanned, &self.batch_reads, &self.fair_resets] {
+            word.store(0);
+        }
+        self.work.reset();
         self.set_online(true);
     }
 
@@ -144,7 +193,15 @@ impl<P: Platform> CpuSlot<P> {
     #[cfg(feature = "std")]
     pub(crate) fn copy(&self) -> Self {
         let copy = |word: &P::Word| P::Word::new(word.load());
-        Self { failures: copy(&self.failures), online: copy(&self.online) }
+        Self {
+            failures: copy(&self.failures),
+            online: copy(&self.online),
+            home: self.home,
+            work: self.work.copy(),
+            zones_scanned: copy(&self.zones_scanned),
+            batch_reads: copy(&self.batch_reads),
+            fair_resets: copy(&self.fair_resets),
+        }
     }
 }
 

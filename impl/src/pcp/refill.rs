@@ -30,18 +30,19 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         pcp: &mut Pcp,
         diff: &StatDiff,
         list: usize,
-        want: Want,
+        block: Allocated,
+        want: impl Fn() -> Want,
     ) -> Option<u32> {
         if pcp.lists[list].is_empty() {
-            self.refill(zone, pcp, diff, list, want);
+            self.refill(zone, pcp, diff, list, want());
         }
         let tables = self.tables();
         let frame = pcp.lists[list].pop_head(tables.links)?;
-        let pages = 1 << want.order;
+        let pages = 1 << block.order;
         pcp.count -= pages;
         pcp.allocs += 1;
         pcp.pgalloc += pages as u64;
-        tables.hand_out(frame, Allocated { order: want.order, movable: want.movable });
+        tables.hand_out(frame, block);
         Some(frame)
     }
 

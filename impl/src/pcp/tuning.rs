@@ -1,7 +1,7 @@
 //! How many pages per-CPU lists hold, fetch and give back (page_alloc.md §2.2 to §2.5).
 
 use super::Pcp;
-use mmspec_model::vocab::{Order, PcpFlags, ZoneFlags};
+use mmspec_model::vocab::{Order, PcpFlags, PcpTuning, ZoneFlags};
 
 /// The limits of one CPU's lists, the same for all CPUs of a zone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,13 +24,17 @@ pub(crate) struct Sizing {
     /// `vm.percpu_pagelist_high_fraction`.
     pub(crate) fraction: u32,
     pub(crate) scale_max: u8,
-    pub(crate) auto_tuning: bool,
+    pub(crate) tuning: PcpTuning,
 }
 
 /// The batch of a zone with `managed` pages as computed; 0 stands for 1 (page_alloc.md §2.2).
-pub(crate) fn raw_batch(managed: u64) -> u64 {
+pub(crate) fn raw_batch(managed: u64, tuning: PcpTuning) -> u64 {
     const PAGES_PER_MIB: u64 = 256;
-    let quarter = ((managed >> 10).min(PAGES_PER_MIB) / 4).max(1);
+    let most = match tuning {
+        PcpTuning::Fixed => PAGES_PER_MIB / 2,
+        PcpTuning::FreeFactor | PcpTuning::Auto => PAGES_PER_MIB,
+    };
+    let quarter = ((managed >> 10).min(most) / 4).max(1);
     let grown = quarter + quarter / 2;
     (1 << grown.ilog2()) - 1
 }
@@ -42,10 +46,18 @@ impl Limits {
     /// The limits of a zone (page_alloc.md §2.2, §2.3).
     pub(crate) fn of(sizing: &Sizing) -> Self {
         const AUTO_TUNING_FRACTION: u64 = 8;
-        let batch = raw_batch(sizing.managed).max(1);
+        const FIXED_BATCHES: u64 = 6;
+        let raw = raw_batch(sizing.managed, sizing.tuning);
+        let batch = raw.max(1);
+        if sizing.tuning == PcpTuning::Fixed {
+            let high = (FIXED_BATCHES * raw) as i32;
+            let scale_max = sizing.scale_max;
+            return Self { high_min: high, high_max: high, batch: batch as i32, scale_max };
+        }
         let high = |pages: u64| (pages / sizing.cpus).max(4 * batch).min(i32::MAX as u64) as i32;
         let fraction = u64::from(sizing.fraction);
-        let (high_min, high_max) = match (fraction, sizing.auto_tuning) {
+        let auto_tuning = sizing.tuning == PcpTuning::Auto;
+        let (high_min, high_max) = match (fraction, auto_tuning) {
             (0, true) => (high(sizing.low), high(sizing.managed / AUTO_TUNING_FRACTION)),
             (0, false) => (high(sizing.low), high(sizing.low)),
             _ => (high(sizing.managed / fraction), high(sizing.managed / fraction)),
@@ -101,6 +113,9 @@ impl Pcp {
         let high_order = 0 < order && order <= Order::COSTLY.get();
         if !rules.auto_tuning {
             self.count += pages;
+            if rules.fixed {
+                return (self.count >= self.high).then_some(self.limits.batch);
+            }
             let free_high = self.free_factor > 0 && high_order;
             return self.excess_by_factor(free_high, zone);
         }
@@ -217,6 +232,8 @@ impl Pcp {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FreeRules {
     pub(crate) auto_tuning: bool,
+    /// The lists have a fixed size and give back a batch when full (3.17).
+    pub(crate) fixed: bool,
     /// Half of `high_min` counts towards the flush of high-order frees (6.18).
     pub(crate) half_min: bool,
 }
@@ -230,7 +247,20 @@ mod tests {
         for (managed, batch) in
             [(0, 0), (3840, 0), (8192, 1), (16384, 3), (65536, 15), (262_144, 63), (1 << 30, 63)]
         {
-            assert_eq!(raw_batch(managed), batch, "{managed} pages");
+            for tuning in [PcpTuning::FreeFactor, PcpTuning::Auto] {
+                assert_eq!(raw_batch(managed, tuning), batch, "{managed} pages");
+            }
+        }
+    }
+
+    #[test]
+    fn fixed_lists_are_those_of_the_fact_sheet() {
+        // page_alloc.md §8.1, last line: batch and high of DMA, DMA32 and Normal in 3.16.
+        for (managed, batch, high) in [(3840, 1, 0), (490_000, 31, 186), (1_500_000, 31, 186)] {
+            let tuning = PcpTuning::Fixed;
+            let limits =
+                Limits::of(&Sizing { managed, low: 0, cpus: 4, fraction: 0, scale_max: 5, tuning });
+            assert_eq!((limits.batch, limits.high_min, limits.high_max), (batch, high, high));
         }
     }
 
@@ -242,14 +272,14 @@ mod tests {
             (490_000, 1184, 63, 296, 15312),
             (1_500_000, 3624, 63, 906, 46875),
         ] {
-            let mut sizing =
-                Sizing { managed, low, cpus: 4, fraction: 0, scale_max: 5, auto_tuning: true };
+            let tuning = PcpTuning::Auto;
+            let mut sizing = Sizing { managed, low, cpus: 4, fraction: 0, scale_max: 5, tuning };
             let limits = Limits::of(&sizing);
             assert_eq!(
                 (limits.batch, limits.high_min, limits.high_max),
                 (batch, high_min, high_max)
             );
-            sizing.auto_tuning = false;
+            sizing.tuning = PcpTuning::FreeFactor;
             assert_eq!(Limits::of(&sizing).high_max, high_min);
             sizing.fraction = 8;
             assert_eq!(Limits::of(&sizing).high_min, high_max);

@@ -218,7 +218,8 @@ impl Buddy<'_> {
     /// (page_alloc.md §3.6).
     fn boost(&mut self, flags: AllocFlags) {
         let pageblock = u64::from(self.geometry.pageblock_pages());
-        if self.z.boost_factor == 0 || 4 * pageblock > self.info.managed {
+        let off = self.z.boost_factor == 0 || !self.geometry.rules.boost;
+        if off || 4 * pageblock > self.info.managed {
             return;
         }
         let max = super::watermark::mult_frac(

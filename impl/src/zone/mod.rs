@@ -6,7 +6,9 @@ use crate::{
     platform::{Lock, Platform, Word},
     vmstat::StatDiff,
 };
-use mmspec_model::vocab::{MigrateType, NR_MIGRATETYPES, NR_PAGE_ORDERS, NR_ZONES, ZoneKind};
+use mmspec_model::vocab::{
+    MigrateType, NR_MIGRATETYPES, NR_PAGE_ORDERS, NR_ZONES, NodeId, ZoneKind,
+};
 
 mod buddy;
 mod fallback;
@@ -23,6 +25,7 @@ pub(crate) use watermark::{Check, mult_frac};
 /// Where the zone lies and what it holds. Fixed at start-up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ZoneInfo {
+    pub(crate) node: NodeId,
     pub(crate) kind: ZoneKind,
     /// First frame and one past the last, as table indices.
     pub(crate) start: u32,
@@ -36,6 +39,7 @@ pub(crate) struct ZoneInfo {
 
 impl ZoneInfo {
     pub(crate) const VACANT: Self = Self {
+        node: NodeId(0),
         kind: ZoneKind::Dma,
         start: 0,
         end: 0,
@@ -88,6 +92,9 @@ pub(crate) struct RareShown {
     pub(crate) high: u64,
     /// A fallback boosted for a caller that may wake kswapd: to be shown as a zone flag.
     pub(crate) boosted: bool,
+    /// First scans pass over the zone's node (kswapd is awake, and there are other nodes): no quick
+    /// check may let a request in.
+    pub(crate) avoided: bool,
 }
 
 impl Shown {
@@ -101,6 +108,7 @@ impl Shown {
             boost: 0,
             high: 0,
             boosted: false,
+            avoided: false,
         },
         rare_changed: false,
     };
@@ -121,6 +129,9 @@ impl Shown {
     /// reserve; see [`Zone::has_plenty`].
     fn room(&self) -> i64 {
         let rare = &self.rare;
+        if rare.avoided {
+            return i64::MIN / 2;
+        }
         let reserve = rare.free_highatomic.max(rare.reserved_highatomic);
         self.free - rare.free_cma.max(0) - (reserve + rare.high + rare.boost) as i64
     }
@@ -205,6 +216,11 @@ impl FreeLists {
         &mut self.lists[migratetype.index() * ORDERS + usize::from(order) % ORDERS]
     }
 
+    /// Blocks of an order, of all types.
+    pub(crate) fn blocks_of(&self, order: u8) -> u64 {
+        MigrateType::ALL.map(|of_type| u64::from(self.list(order, of_type).nr_free)).iter().sum()
+    }
+
     /// Blocks by order and type.
     pub(crate) fn nr_free(&self) -> [[u64; NR_MIGRATETYPES]; NR_PAGE_ORDERS] {
         core::array::from_fn(|order| {
@@ -212,6 +228,9 @@ impl FreeLists {
         })
     }
 }
+
+/// Room for the kinds of zones: a power of two.
+pub(crate) const RESERVES: usize = NR_ZONES.next_power_of_two();
 
 /// What changes rarely, on lines of its own.
 #[repr(align(128))]
@@ -221,9 +240,16 @@ pub(crate) struct Rare<W> {
     /// MIN, LOW, HIGH, PROMO without boost.
     pub(crate) marks: [W; 4],
     pub(crate) boost: W,
-    pub(crate) lowmem_reserve: [W; NR_ZONES],
+    /// By kind; the rest is room that proves an index good.
+    pub(crate) lowmem_reserve: [W; RESERVES],
     pub(crate) reserved_highatomic: W,
     pub(crate) kswapd_wakeups: W,
+    /// The threshold of the per-CPU diffs, for updates without the zone lock.
+    pub(crate) threshold: W,
+    /// `percpu_drift_mark`.
+    pub(crate) drift_mark: W,
+    /// Pages that reclaim could free, as the embedder says.
+    pub(crate) reclaimable: W,
 }
 
 /// What changes when a per-CPU diff is pushed or a list becomes empty or non-empty.
@@ -235,14 +261,16 @@ pub(crate) struct Counters<W> {
     pub(crate) occupancy: W,
     /// [`Shown::room`], signed.
     pub(crate) room: W,
+    /// NR_ALLOC_BATCH without the per-CPU diffs, signed; under a fair policy only.
+    pub(crate) batch: W,
 }
 
 /// Keeps the lock's line away from those of the readers.
 #[repr(align(128))]
 struct OwnLine<T>(T);
 
-/// One zone.
-pub(crate) struct Zone<P: Platform> {
+/// One zone, as the embedder's storage holds it.
+pub struct Zone<P: Platform> {
     pub(crate) info: ZoneInfo,
     pub(crate) rare: Rare<P::Word>,
     pub(crate) counters: Counters<P::Word>,
@@ -250,8 +278,14 @@ pub(crate) struct Zone<P: Platform> {
 }
 
 impl<P: Platform> Zone<P> {
+    /// A zone without memory.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::of(ZoneInfo::VACANT)
+    }
+
     /// A zone with nothing on its lists.
-    pub(crate) fn new(info: ZoneInfo) -> Self {
+    pub(crate) fn of(info: ZoneInfo) -> Self {
         let word = || P::Word::new(0);
         Self {
             info,
@@ -262,6 +296,9 @@ impl<P: Platform> Zone<P> {
                 lowmem_reserve: core::array::from_fn(|_| word()),
                 reserved_highatomic: word(),
                 kswapd_wakeups: word(),
+                threshold: word(),
+                drift_mark: word(),
+                reclaimable: word(),
             },
             counters: Counters {
                 free: word(),
@@ -269,6 +306,7 @@ impl<P: Platform> Zone<P> {
                 free_highatomic: word(),
                 occupancy: word(),
                 room: word(),
+                batch: word(),
             },
             lists: OwnLine(P::ZoneLock::new(FreeLists::EMPTY)),
         }
@@ -287,6 +325,9 @@ impl<P: Platform> Zone<P> {
                 lowmem_reserve: core::array::from_fn(|at| copy(&self.rare.lowmem_reserve[at])),
                 reserved_highatomic: copy(&self.rare.reserved_highatomic),
                 kswapd_wakeups: copy(&self.rare.kswapd_wakeups),
+                threshold: copy(&self.rare.threshold),
+                drift_mark: copy(&self.rare.drift_mark),
+                reclaimable: copy(&self.rare.reclaimable),
             },
             counters: Counters {
                 free: copy(&self.counters.free),
@@ -294,6 +335,7 @@ impl<P: Platform> Zone<P> {
                 free_highatomic: copy(&self.counters.free_highatomic),
                 occupancy: copy(&self.counters.occupancy),
                 room: copy(&self.counters.room),
+                batch: copy(&self.counters.batch),
             },
             lists: OwnLine(P::ZoneLock::new(self.lists.0.lock().clone())),
         }
@@ -308,6 +350,12 @@ impl<P: Platform> Zone<P> {
     /// Look at the lists.
     pub(crate) fn peek<R>(&self, look: impl FnOnce(&FreeLists) -> R) -> R {
         look(&self.lists.0.lock())
+    }
+}
+
+impl<P: Platform> Default for Zone<P> {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

@@ -1,9 +1,10 @@
 //! Watermark checks without the zone lock (page_alloc.md §3.4, §3.5).
 
-use super::{Zone, occupancy_bit};
+use super::{RESERVES, Zone, occupancy_bit};
 use crate::platform::{Platform, Word};
 use mmspec_model::vocab::{
-    AllocFlags, Gfp, Mark, MigrateType, NR_PAGE_ORDERS, ReserveFlags, Rules, ZoneFlags, ZoneKind,
+    AllocFlags, FreeCheck, Gfp, Mark, MigrateType, NR_PAGE_ORDERS, ReserveFlags, Rules, ZoneFlags,
+    ZoneKind,
 };
 
 /// What is to be checked.
@@ -107,7 +108,7 @@ impl<P: Platform> Zone<P> {
 
     /// The cached NR_FREE_PAGES, never negative.
     #[inline]
-    fn cached_free(&self) -> i64 {
+    pub(crate) fn cached_free(&self) -> i64 {
         (self.counters.free.load() as i64).max(0)
     }
 
@@ -115,6 +116,16 @@ impl<P: Platform> Zone<P> {
     #[inline]
     pub(crate) fn mark(&self, mark: Mark) -> u64 {
         self.rare.marks[mark.index()].load() + self.rare.boost.load()
+    }
+
+    /// A mark without its boost.
+    pub(crate) fn base_mark(&self, mark: Mark) -> u64 {
+        self.rare.marks[mark.index()].load()
+    }
+
+    /// NR_ALLOC_BATCH without the per-CPU diffs.
+    pub(crate) fn batch(&self) -> i64 {
+        self.counters.batch.load() as i64
     }
 
     /// Free pages that a request may not use.
@@ -144,8 +155,31 @@ impl<P: Platform> Zone<P> {
             return false;
         }
         check.order == 0
-            || self.counters.occupancy.load() & lists_that_serve(rules, check.order, check.flags)
-                != 0
+            || match rules.free_check {
+                FreeCheck::Lists => {
+                    let lists = lists_that_serve(rules, check.order, check.flags);
+                    self.counters.occupancy.load() & lists != 0
+                }
+                FreeCheck::HalvePerOrder => self.has_enough_above(check.order, free, min),
+            }
+    }
+
+    /// The check of 3.16 above order 0: blocks too small do not count, and half of the mark is
+    /// enough of each higher order. Counts of blocks are behind the zone lock.
+    #[cold]
+    fn has_enough_above(&self, order: u8, mut free: i64, mut min: i64) -> bool {
+        self.peek(|lists| {
+            (0..order).all(|lower| {
+                free -= (lists.blocks_of(lower) << lower) as i64;
+                min >>= 1;
+                free > min
+            })
+        })
+    }
+
+    /// The full check with a count of free pages that the caller has.
+    pub(crate) fn watermark_with(&self, rules: &Rules, check: &Check, free: i64) -> bool {
+        self.is_ok(rules, check, self.mark(check.mark) + check.extra, free)
     }
 
     /// The full check with the cached counter (`zone_watermark_ok`).
@@ -156,8 +190,8 @@ impl<P: Platform> Zone<P> {
     /// Whether there are pages above the HIGH mark for a request that opens no reserve and for all
     /// that it may not use: then every check for it passes and changes nothing.
     #[inline(always)]
-    pub(crate) fn has_plenty(&self, order: u8, highest: ZoneKind) -> bool {
-        let reserve = self.rare.lowmem_reserve[highest.index()].load() as i64;
+    pub(crate) fn has_plenty(&self, order: u8, highest: usize) -> bool {
+        let reserve = self.rare.lowmem_reserve[highest % RESERVES].load() as i64;
         let room = self.counters.room.load() as i64 - ((1 << order) - 1) > reserve;
         let lists = self.counters.occupancy.load() & ORDINARY_LISTS[usize::from(order)];
         // No branch for an order that nobody can foretell.

@@ -29,6 +29,7 @@ pub(super) fn boot(machine: &Machine, rules: Rules, tunables: Tunables) -> Refer
         pageblocks: vec![MigrateType::Movable; (last - first) as usize],
         online: vec![true; usize::from(machine.cpus)],
         trylock_failures: vec![0; usize::from(machine.cpus)],
+        queued: vec![None; usize::from(machine.cpus)],
         events: EventCounters::default(),
         took_from: MigrateType::Movable,
         trace: None,

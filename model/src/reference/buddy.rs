@@ -128,11 +128,26 @@ impl Reference {
 
     /// Take the block at `pfn`, keep its first 2^`order` pages, and account as the era does.
     pub(super) fn take_and_expand(&mut self, cpu: CpuId, z: usize, pfn: Pfn, order: Order) {
+        let Frame::Free { list, .. } = self.zones[z].frame(pfn) else {
+            unreachable!("{pfn} heads no free block");
+        };
+        self.take_and_expand_to(cpu, z, pfn, order, list);
+    }
+
+    /// As `take_and_expand`, with the rest of the block going to the lists of `rest`.
+    pub(super) fn take_and_expand_to(
+        &mut self,
+        cpu: CpuId,
+        z: usize,
+        pfn: Pfn,
+        order: Order,
+        rest: MigrateType,
+    ) {
         let (found, list) = self.list_remove(z, pfn);
         self.took_from = list;
-        self.expand(z, pfn, found, order, list);
+        self.expand(z, pfn, found, order, rest);
         if self.hygiene() {
-            self.account(cpu, z, -(order.pages() as i64), list);
+            self.account(cpu, z, -(order.pages() as i64), rest);
         }
     }
 

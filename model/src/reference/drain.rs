@@ -202,49 +202,6 @@ impl Reference {
     }
 }
 
-impl CpuCaches for Reference {
-    fn drain_cpu(&mut self, by: CpuId, cpu: CpuId) {
-        if self.is_up(cpu) {
-            for z in 0..self.zones.len() {
-                self.drain_zone_of(by, cpu, z);
-            }
-        }
-    }
-
-    fn drain_all(&mut self, by: CpuId, zone: Option<ZoneIdx>) {
-        let zones = match zone {
-            Some(zone) => zone.index()..zone.index() + 1,
-            None => 0..self.zones.len(),
-        };
-        for cpu in (0..self.machine.cpus).map(CpuId) {
-            if self.is_up(cpu) {
-                for z in zones.clone() {
-                    self.drain_zone_of(by, cpu, z);
-                }
-            }
-        }
-    }
-
-    fn pcp_disable(&mut self, by: CpuId, zone: ZoneIdx) {
-        let z = zone.index();
-        if self.zones[z].pcp_disabled {
-            return;
-        }
-        self.zones[z].pcp_disabled = true;
-        for cpu in (0..self.machine.cpus).map(CpuId) {
-            self.close_lists(z, cpu);
-        }
-        self.drain_all(by, Some(zone));
-    }
-
-    fn pcp_enable(&mut self, zone: ZoneIdx) {
-        if self.zones[zone.index()].pcp_disabled {
-            self.zones[zone.index()].pcp_disabled = false;
-            self.update_pcp_limits_of(zone.index());
-        }
-    }
-}
-
 impl FaultInjection for Reference {
     fn fail_trylock(&mut self, cpu: CpuId, times: u32) {
         let pending = &mut self.trylock_failures[cpu.index()];
@@ -289,6 +246,8 @@ impl CpuHotplug for Reference {
             return false;
         }
         self.drain_cpu(by, cpu);
+        // Whatever work was queued on it is done with that.
+        self.queued[cpu.index()] = None;
         for z in 0..self.zones.len() {
             self.fold(cpu, z);
         }

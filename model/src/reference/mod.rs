@@ -12,7 +12,7 @@
 //! | `fallback` | other types' blocks (§1.9 to §1.12) |
 //! | `highatomic`, `isolate` | reserves and isolation (§1.13, §1.15) |
 //! | [`pcp`] | per-CPU list sizes: refill and drain amounts (§2.2 to §2.5) |
-//! | `drain` | emptying per-CPU lists, the worker, hotplug (§2.6 to §2.8) |
+//! | `drain`, `work` | emptying per-CPU lists, the worker, hotplug (§2.6 to §2.8) |
 //! | `watermark`, `vmstat` | decisions and counters (§3) |
 //! | `zonelist`, `scan` | which zone comes next (§4.1, §4.3) |
 //! | `fair` | zones of a node taking turns (§5) |
@@ -42,6 +42,7 @@ mod slow;
 pub mod steps;
 mod vmstat;
 mod watermark;
+mod work;
 mod zonelist;
 
 use crate::vocab::{
@@ -76,6 +77,8 @@ pub struct Reference {
     online: Vec<bool>,
     /// Attempts of each CPU to lock its own lists that are still to fail.
     trylock_failures: Vec<u32>,
+    /// The drain that waits for each CPU's worker.
+    queued: Vec<Option<work::WorkItem>>,
     events: EventCounters,
     /// The list that the last block was taken from.
     took_from: MigrateType,

@@ -76,6 +76,7 @@ impl Observe for Reference {
             expire: pcp.expire,
             vm_stat_diff: pcp.vm_stat_diff,
             vm_cma_diff: pcp.vm_cma_diff,
+            drain_queued: self.queued[cpu.index()].is_some_and(|item| item.covers(zone)),
         }
     }
 

@@ -228,7 +228,7 @@ impl Reference {
     pub fn fingerprint(&self, into: &mut impl Hasher) {
         self.pageblocks.hash(into);
         self.online.hash(into);
-        self.trylock_failures.hash(into);
+        (&self.trylock_failures, &self.queued).hash(into);
         (self.events, self.zonelists_built).hash(into);
         for node in &self.nodes {
             (node.state, &node.kswapd).hash(into);

@@ -33,7 +33,7 @@ impl Reference {
         for z in self.zones_up_to(node, ZoneKind::Normal) {
             let exact = self.exact_free(z);
             // 6.18 leaves out zones without reclaimable pages only while something is free there
-            // (D64).
+            // (D69).
             let counts_empty = self.rules.avoid_awake_nodes && exact == 0;
             if self.zones[z].reclaimable > 0 || counts_empty {
                 free += exact;
