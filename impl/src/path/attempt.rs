@@ -3,7 +3,7 @@
 use super::{class::Class, fair::FairStep};
 use crate::{
     allocator::PageAllocator,
-    pcp::Want,
+    pcp::{Count, Want},
     platform::Platform,
     storage::Backing,
     zone::{Check, Zone},
@@ -171,7 +171,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     }
 
     /// Find the preferred zone again after the zonelists changed; whether there is one.
-    fn relocate(&self, attempt: &mut Attempt) -> bool {
+    pub(crate) fn relocate(&self, attempt: &mut Attempt) -> bool {
         let this_node = attempt.gfp.contains(Gfp::THISNODE);
         let found = self.first_zone(attempt.node, this_node, attempt.highest, attempt.nodes);
         let Some((first, preferred)) = found else { return false };
@@ -259,7 +259,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
             }
             let zone = self.zone(entry.zone);
             if counts {
-                self.cpu(cpu).count_zone_scanned();
+                self.cpu(cpu).count(Count::ZonesScanned);
             }
             if attempt.fair {
                 match self.fair_step(cpu, attempt, entry, &mut scan.skipped_fair) {

@@ -1,4 +1,7 @@
-//! kswapd of each node: when it is woken (page_alloc.md §4.5, compaction.md §4.2).
+//! kswapd of each node: when it is woken (page_alloc.md §4.5, compaction.md §4.2); what it does then
+//! is in `step`. Its state lies behind a lock of the node, taken while no zone lock is held.
+
+mod step;
 
 use crate::{
     allocator::PageAllocator,
@@ -7,6 +10,8 @@ use crate::{
     vmstat::Item,
     zone::{Check, Zone},
 };
+use step::Work;
+
 use mmspec_model::vocab::{AllocFlags, CpuId, Gfp, Mark, NodeId, NodeState, ZoneKind};
 
 /// Rounds in a row without success after which a node is hopeless (MAX_RECLAIM_RETRIES).
@@ -21,11 +26,12 @@ pub(crate) struct Kswapd {
     highest: Option<ZoneKind>,
     wakeups: u64,
     kcompactd_wakeups: u64,
+    work: Work,
 }
 
 impl Kswapd {
     pub(crate) const ASLEEP: Self =
-        Self { order: 0, highest: None, wakeups: 0, kcompactd_wakeups: 0 };
+        Self { order: 0, highest: None, wakeups: 0, kcompactd_wakeups: 0, work: Work::NONE };
 }
 
 impl<P: Platform, B: Backing> PageAllocator<P, B> {
@@ -75,6 +81,16 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         }
         kswapd.wakeups += 1;
         self.set_awake(info.node, true);
+    }
+
+    /// A task waits for kswapd: it is woken whatever the marks say.
+    pub(crate) fn wake_throttled(&self, node: NodeId) {
+        let slot = self.node(node);
+        let mut kswapd = slot.kswapd.lock();
+        if !slot.is_awake() {
+            kswapd.wakeups += 1;
+            self.set_awake(node, true);
+        }
     }
 
     /// A fallback boosted the marks of a zone for a caller that may wake kswapd.
