@@ -1,7 +1,7 @@
 //! A walk through the slow path, answered by a script.
 
 use crate::script::Reply;
-use mmspec_model::contract::{Nodes, Outcome, Request, SlowPath, SlowReply, SlowStep};
+use mmspec_model::contract::{DrainWork, Nodes, Outcome, Request, SlowPath, SlowReply, SlowStep};
 use mmspec_model::vocab::CpuId;
 
 /// Steps after which a walk is given up: far more than any walk takes that ends
@@ -10,7 +10,7 @@ pub const MAX_STEPS: usize = 256;
 
 /// A first attempt and, if it fails, a walk: the steps it stopped at, and how it ended. A walk that
 /// runs out of replies gets worst cases, and is given up at a [`SlowStep::Yield`]: nothing would change.
-pub fn walk<A: SlowPath + Nodes + ?Sized>(
+pub fn walk<A: SlowPath + Nodes + DrainWork + ?Sized>(
     allocator: &mut A,
     cpu: CpuId,
     request: Request,
@@ -30,6 +30,10 @@ pub fn walk<A: SlowPath + Nodes + ?Sized>(
         if let SlowStep::Done(outcome) = step {
             return (steps, outcome);
         }
+        if step == SlowStep::DrainWait {
+            allocator.run_all_work();
+            continue;
+        }
         for next in rest.by_ref() {
             match next {
                 Reply::Mems(mems) => allocator.slow_set_mems(&mut walk, *mems),
@@ -39,6 +43,10 @@ pub fn walk<A: SlowPath + Nodes + ?Sized>(
                     break;
                 }
             }
+        }
+        if reply.is_none() {
+            // Nobody else is there: the lock is free, and nobody can be killed.
+            reply = (step == SlowStep::OomLock).then_some(SlowReply::OomLock(true));
         }
         let stuck = step == SlowStep::Yield && reply.is_none();
         if stuck || steps.len() >= MAX_STEPS {

@@ -216,7 +216,8 @@ impl Builder<'_> {
         let order = self.profile.order(self.rng);
         if self.rng.percent(self.profile.slow_percent) {
             let request = self.placed(Request::new(order, gfp));
-            let op = walk(self.rng, self.machine, cpu, request, self.fresh(cpu));
+            let handle = self.fresh(cpu);
+            let op = walk(self.rng, self.machine, cpu, request, handle);
             self.ops.push(op);
             return order.pages();
         }

@@ -276,6 +276,7 @@ fn for_each_cpu(op: &mut Op, mut visit: impl FnMut(&mut CpuId)) {
             visit(by);
             visit(cpu);
         }
+        Op::Kswapd { .. } | Op::Rebuild | Op::Reclaimable { .. } => {}
         Op::PcpEnable { .. } | Op::Set { .. } | Op::ReclaimActive { .. } | Op::Check { .. } => {}
     }
 }
