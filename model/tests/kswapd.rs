@@ -225,6 +225,8 @@ fn orders_fall_back() {
     assert_eq!(shrink(r.kswapd_step(N0, shrunk(150, 7))), (12, 150, 2));
     assert_eq!(shrink(r.kswapd_step(N0, shrunk(150, 1))), (12, 150, 0));
     give_back(&mut r, 20, 131);
+    // Whoever asks for order 2 meanwhile does not change what the sleep is tested for.
+    ask(&mut r, 2, Gfp::empty());
     let kcompactd = r.node_state(N0).kcompactd_wakeups;
     // 151 single pages: balanced for order 0, never for order 2.
     assert_eq!(r.kswapd_step(N0, shrunk(150, 131)), KswapdStep::Nap);
