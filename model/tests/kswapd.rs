@@ -180,14 +180,15 @@ fn any_page_gives_hope() {
 #[test]
 fn naps_cut_short() {
     let mut r = with_free(20, 0);
-    ask(&mut r, 0, Gfp::empty());
+    ask(&mut r, 0, Gfp::HIGHMEM | Gfp::MOVABLE);
     shrink(r.kswapd_step(N0, None));
     give_back(&mut r, 20, 200);
     assert_eq!(r.kswapd_step(N0, shrunk(150, 200)), KswapdStep::Nap);
-    // Somebody asks for order 2, which no free block serves.
-    ask(&mut r, 2, Gfp::HIGHMEM | Gfp::MOVABLE);
+    // Somebody asks for order 2, which no free block serves, and for zones up to Normal only.
+    ask(&mut r, 2, Gfp::empty());
     let state = r.node_state(N0);
     assert_eq!((state.wakeups, state.kswapd_order), (1, 2), "it is up, so only asked");
+    assert_eq!(state.kswapd_highest, Some(ZoneKind::Normal));
     let step = r.kswapd_step(N0, napped(true));
     assert_eq!(shrink(step), (12, 150, 2));
     assert!(matches!(step, KswapdStep::Shrink { highest: ZoneKind::Movable, .. }));

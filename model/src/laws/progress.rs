@@ -274,9 +274,12 @@ fn refill_bounded(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken>
     let scale = linux.tunables.pcp_batch_scale_max;
     for z in 0..linux.now.zones.len() {
         let (before, now) = (linux.before.pcp(cpu, z), linux.now.pcp(cpu, z));
-        // A zone may be tried twice: a first pass that keeps types apart grows the factor and may
-        // obtain nothing.
-        let tries = if calls > 1 { scale } else { before.alloc_factor + 1 };
+        // A zone may be tried more than once: each pass (a fair one, one that avoids awake nodes,
+        // one that keeps types apart) grows the factor and may obtain nothing.
+        let rules = &linux.setting.rules;
+        let fair = u8::from(rules.fair_policy != FairPolicy::None);
+        let awake = u8::from(rules.avoid_awake_nodes && linux.setting.machine.nodes > 1);
+        let tries = if calls > 1 { scale } else { before.alloc_factor + 1 + fair + awake };
         let factor = before.alloc_factor.max(tries.min(scale));
         let most = (before.batch << factor).max(2 * order.pages());
         let moved = now.count.saturating_sub(before.count);
