@@ -1,6 +1,6 @@
 //! What a law may look at.
 
-use super::{Live, Runs};
+use super::{KswapdSeen, Live, Runs, SlowSeen};
 use crate::contract::{CpuHotplug, DrainBegun, Nodes, Observe, Outcome, Request, Run};
 use crate::vocab::{
     AllocFlags, CpuId, EventCounters, Fallback, FreeListType, Gfp, Machine, MachineRef, Mark,
@@ -293,6 +293,10 @@ pub enum Step<'a> {
     Set,
     /// A watermark question.
     Check(Decision),
+    /// A walk through the slow path took a step.
+    Slow(SlowSeen<'a>),
+    /// A node's kswapd took a step.
+    Kswapd(KswapdSeen),
     /// Something else.
     Other,
     /// Everything was given back and drained, on every CPU; per-CPU lists are enabled.

@@ -303,13 +303,13 @@ impl Reference {
             return Go::Restart;
         }
         self.wake_kswapds(walk);
-        let reserves = self.reserves_of(walk);
-        if let Some(reserves) = reserves {
+        if let Some(reserves) = self.reserves_of(walk) {
             let kept = walk.flags & AllocFlags::KSWAPD;
             let cma = self.derived_flags(walk.gfp, walk.migratetype) & AllocFlags::CMA;
             walk.flags = reserves | kept | cma;
         }
-        if reserves.is_some() || !walk.flags.contains(AllocFlags::CPUSET) {
+        // Reserves come without CPUSET.
+        if !walk.flags.contains(AllocFlags::CPUSET) {
             walk.mask = NodeMask::ALL;
         }
         if let Some(pfn) = self.walk_page(walk, Mark::Min, walk.flags) {
