@@ -87,6 +87,10 @@ mutants *args:
 bench *args:
     cargo run --release --locked --manifest-path impl/benches/peers/Cargo.toml -- {{args}}
 
+# What drains by either scheme cost the threads that they meet (docs/drains.md); [rounds].
+drains *args:
+    cargo run --release --locked --manifest-path impl/benches/peers/Cargo.toml --bin drains -- {{args}}
+
 # Explain a recorded kernel trace; FOLDER holds trace.txt.gz, kernel.txt and the /proc files.
 trace folder="proptests/traces/linux-6.12-shell":
     cargo run --release --locked -- trace {{folder}}/trace.txt.gz

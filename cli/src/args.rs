@@ -1,6 +1,8 @@
 //! The command line.
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Parser, Subcommand};
+use mmspec_snapshots::experiments::EXPERIMENTS;
 use std::path::PathBuf;
 
 /// Check page allocators, replay failures and explain kernel traces.
@@ -27,6 +29,8 @@ pub(crate) enum Command {
     Trace(Trace),
     /// Tell a script step by step, with a picture of memory
     Explain(Explain),
+    /// Reproduce a published result, base against patched
+    Experiment(Experiment),
 }
 
 #[derive(clap::Args, Debug)]
@@ -99,6 +103,27 @@ pub(crate) struct Explain {
     /// Only the picture of memory at the start and at the end
     #[arg(long)]
     pub(crate) brief: bool,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Experiment {
+    /// Which one
+    #[arg(value_parser = known_experiments())]
+    pub(crate) name: String,
+    /// One JSON object (docs/json.md)
+    #[arg(long, conflicts_with = "csv")]
+    pub(crate) json: bool,
+    /// One line for each figure
+    #[arg(long)]
+    pub(crate) csv: bool,
+}
+
+fn known_experiments() -> PossibleValuesParser {
+    EXPERIMENTS
+        .iter()
+        .map(|entry| PossibleValue::new(entry.name).help(entry.about))
+        .collect::<Vec<_>>()
+        .into()
 }
 
 /// An allocator of this repository.

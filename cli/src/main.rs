@@ -45,5 +45,6 @@ fn run(command: &Command, out: &mut Out) -> anyhow::Result<Verdict> {
         Command::Record(args) => commands::record::run(args, out),
         Command::Trace(args) => commands::trace::run(args, out),
         Command::Explain(args) => commands::explain::run(args, out),
+        Command::Experiment(args) => commands::experiment::run(args, out),
     }
 }

@@ -77,11 +77,15 @@ impl Spans {
     }
 }
 
+/// What the drain lock guards: the number of drains by work items so far.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Drains(pub(crate) u64);
+
 /// A page-frame allocator with Linux's policy. All operations take `&self` and may run
 /// concurrently; the contract's traits are implemented for `&PageAllocator`.
 ///
-/// Lock order: sysctl lock, drain lock, the lock of a node's kswapd, the lock of one CPU's lists,
-/// zone lock; never two of a kind.
+/// Lock order: sysctl lock, drain lock, one CPU's work, the lock of a node's kswapd, the lock of one CPU's
+/// lists, zone lock; never two of a kind.
 pub struct PageAllocator<P: Platform, B: Backing> {
     pub(crate) geometry: Geometry,
     pub(crate) nr_zones: usize,
@@ -92,8 +96,10 @@ pub struct PageAllocator<P: Platform, B: Backing> {
     /// How often the zonelists were built; the last bit tells which copy is in use.
     pub(crate) zonelists: P::Word,
     pub(crate) config: P::ZoneLock<Config>,
-    /// Held by drain_all.
-    pub(crate) draining: P::ZoneLock<()>,
+    /// Held by remote drains, and while work items are queued.
+    pub(crate) draining: P::ZoneLock<Drains>,
+    /// The number of drains by work items, to be looked at while one waits.
+    pub(crate) drains: P::Word,
 }
 
 /// The guard of one CPU's lists.
@@ -123,7 +129,8 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
             storage: parts.storage,
             zonelists: P::Word::new(parts.zonelists),
             config: P::ZoneLock::new(parts.config),
-            draining: P::ZoneLock::new(()),
+            draining: P::ZoneLock::new(Drains(0)),
+            drains: P::Word::new(0),
         }
     }
 

@@ -3,14 +3,14 @@
 use crate::{allocator::PageAllocator, platform::Platform, storage::Backing, zone::Check};
 use mmspec_model::{
     contract::{
-        BatchFree, BulkAlloc, CpuCaches, CpuHotplug, FaultInjection, FrameAllocator, FrameCounters,
-        HighAtomicReserve, Isolation, KswapdReply, KswapdStep, Nodes, Observe, Outcome,
-        PageAllocator as Contract, Request, SlowPath, SlowReply, SlowStep, StatWorker, Tuning,
-        Watermarks, ZoneFlagControl,
+        BatchFree, BulkAlloc, CpuCaches, CpuHotplug, DrainBegun, DrainWork, FaultInjection,
+        FrameAllocator, FrameCounters, HighAtomicReserve, Isolation, KswapdReply, KswapdStep,
+        Nodes, Observe, Outcome, PageAllocator as Contract, Request, SlowPath, SlowReply, SlowStep,
+        StatWorker, Tuning, Watermarks, ZoneFlagControl,
     },
     vocab::{
-        AllocFlags, CpuId, EventCounters, Gfp, Mark, MigrateType, NodeId, NodeMask, NodeState,
-        Order, PcpState, Pfn, Tunables, TunablesError, ZoneIdx, ZoneKind, ZoneState,
+        AllocFlags, CpuId, DrainScheme, EventCounters, Gfp, Mark, MigrateType, NodeId, NodeMask,
+        NodeState, Order, PcpState, Pfn, Tunables, TunablesError, ZoneIdx, ZoneKind, ZoneState,
     },
 };
 
@@ -171,6 +171,36 @@ macro_rules! handle {
 
             fn pcp_enable(&mut self, zone: ZoneIdx) {
                 PageAllocator::<P, $backing>::pcp_enable(self, zone);
+            }
+        }
+
+        impl<$($generics)*> DrainWork for $handle {
+            fn drain_scheme(&self) -> DrainScheme {
+                PageAllocator::<P, $backing>::drain_scheme(self)
+            }
+
+            fn drain_begin(&mut self, by: CpuId, zone: Option<ZoneIdx>) -> DrainBegun {
+                PageAllocator::<P, $backing>::drain_begin(self, by, zone)
+            }
+
+            fn pcp_disable_begin(&mut self, by: CpuId, zone: ZoneIdx) -> DrainBegun {
+                PageAllocator::<P, $backing>::pcp_disable_begin(self, by, zone)
+            }
+
+            fn run_work(&mut self, cpu: CpuId) -> bool {
+                PageAllocator::<P, $backing>::run_work(self, cpu)
+            }
+
+            fn run_all_work(&mut self) {
+                PageAllocator::<P, $backing>::run_all_work(self);
+            }
+
+            fn has_work(&self, cpu: CpuId) -> bool {
+                PageAllocator::<P, $backing>::has_work(self, cpu)
+            }
+
+            fn drain_finished(&self) -> bool {
+                PageAllocator::<P, $backing>::drain_finished(self)
             }
         }
 

@@ -24,6 +24,9 @@ pub struct NodeSlot<P: Platform> {
     pub(crate) kswapd: P::ZoneLock<Kswapd>,
     /// 1 while kswapd is awake, for readers without the lock.
     pub(crate) awake: P::Word,
+    /// 1 while its zones use the pressure threshold: from kswapd's first step after it was woken to the
+    /// one that puts it to sleep.
+    pub(crate) pressure: P::Word,
     /// `kswapd_failures`, for readers without the lock.
     pub(crate) failures: P::Word,
 }
@@ -40,6 +43,7 @@ impl<P: Platform> NodeSlot<P> {
             end_zone: 0,
             kswapd: P::ZoneLock::new(Kswapd::ASLEEP),
             awake: P::Word::new(0),
+            pressure: P::Word::new(0),
             failures: P::Word::new(0),
         }
     }
@@ -73,6 +77,7 @@ impl<P: Platform> NodeSlot<P> {
             end_zone: self.end_zone,
             kswapd: P::ZoneLock::new(*self.kswapd.lock()),
             awake: P::Word::new(self.awake.load()),
+            pressure: P::Word::new(self.pressure.load()),
             failures: P::Word::new(self.failures.load()),
         }
     }

@@ -32,8 +32,41 @@ fn random_and_pct_schedules_find_nothing_on_the_implementation() {
         Mark::WorkerMetDrain,
         Mark::DecayMetCall,
         Mark::SysctlMetCall,
+        Mark::DrainJudged,
+        Mark::WaitServed,
     ] {
         assert!(report.marks.count(mark) > 0, "{} was never reached", mark.name());
+    }
+}
+
+/// A drainer, a CPU with pages that comes to its worker late, and one that dies with work queued.
+const WORK: &str = "mms 1\nmachine cpus=3 max_order=3 pageblock_order=3\nzone Normal 0x0..0x40\n\
+    rule drain_scheme=work_item\nset min_free_kbytes=0\n\
+    a1 = alloc cpu=0 order=0 gfp=GFP_KERNEL\na2 = alloc cpu=1 order=0 gfp=GFP_KERNEL\n\
+    a3 = alloc cpu=2 order=0 gfp=GFP_KERNEL\nfree cpu=0 a1\nfree cpu=1 a2\nfree cpu=2 a3\n\
+    drain-all by=0 zone=0\nwork cpu=1\npcp-disable by=1 zone=0\ncpu-dead by=1 cpu=2\n\
+    drain-begin by=1\ndrain-all by=2 zone=0\ncpu-online cpu=2\n";
+
+#[test]
+fn drains_by_work_items_end_and_empty_whatever_cpus_do() {
+    let script = Script::parse("work", WORK).expect("parses");
+    let mut marks = mmspec_proptests::marks::Marks::default();
+    for strategy in [Strategy::Random(1), Strategy::Pct(2, 3), Strategy::Pct(3, 2)] {
+        for fine in [false, true] {
+            let explored = if fine {
+                explore(&script, owned::<Fine>, strategy.clone(), 1_500, Oracle::Laws)
+            } else {
+                explore(&script, owned::<Coarse>, strategy.clone(), 1_500, Oracle::Laws)
+            };
+            assert_eq!(explored.found, None);
+            assert_eq!(explored.schedules, 1_500);
+            marks.add(&explored.marks);
+            // Every kind of lock was met by the checker of their order.
+            assert!(explored.locks.iter().all(|taken| *taken > 0), "{:?}", explored.locks);
+        }
+    }
+    for mark in [Mark::WaitServed, Mark::DrainJudged, Mark::DrainMetCall, Mark::DeathMetCall] {
+        assert!(marks.count(mark) > 100, "{}: {}", mark.name(), marks.count(mark));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Recordings of kernels under fragmentation: every kind of verdict, and the end frame by frame.
 
 use flate2::read::GzDecoder;
-use mmspec_model::vocab::Rules;
+use mmspec_model::vocab::{NodeId, Rules};
 use mmspec_proptests::trace::{Kind, KindCounts, Options, Report, explain};
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -58,6 +58,33 @@ fn fallbacks_of_linux_6_1_move_before_they_retype() {
     // The end differs by what fell between the trace and the file.
     let frames = shown.free_frames.unwrap();
     assert!(frames.only_expected <= 31 && frames.only_seen == 0, "{frames:?}");
+}
+
+#[test]
+fn two_nodes_are_explained_each_by_its_lists() {
+    let shown = report("linux-6.12.118-two-nodes", None);
+    assert_eq!((shown.events, shown.rules.as_str()), (62_158, "linux_6_12_29"));
+    let on = |kind, node| {
+        let zones = shown.kinds.iter().filter(|((of, zone), _)| (*of, zone.node) == (kind, node));
+        zones.map(|(_, counts)| counts.predicted).sum::<u64>()
+    };
+    for node in [NodeId(0), NodeId(1)] {
+        assert!(on(Kind::PcpAlloc, node) > 8_500, "{:?}", shown.kinds);
+        assert!(on(Kind::BuddyTake, node) > 3_900, "{:?}", shown.kinds);
+        assert!(on(Kind::Refill, node) > 15, "{:?}", shown.kinds);
+    }
+    predicted(&shown, Kind::BuddyTake, 8_190);
+    predicted(&shown, Kind::Drain, 480);
+    predicted(&shown, Kind::Refill, 44);
+    predicted(&shown, Kind::DrainCount, 1);
+    let alloc = shown.kind(Kind::PcpAlloc);
+    assert!(alloc.predicted >= 17_180 && alloc.contradicted <= 1, "{alloc:?}");
+    assert_eq!(shown.ownership_contradictions, 0);
+    let late = shown.after_first_tenth(Kind::BuddyTake);
+    assert!(late.undecidable * 100 < late.total(), "{late:?}");
+    let frames = shown.free_frames.unwrap();
+    assert!(frames.agreed > 95_000, "{frames:?}");
+    assert_eq!((frames.only_expected, frames.only_seen), (0, 0), "{frames:?}");
 }
 
 /// A recording that began before kpageflags was read, and lost events later: the second reading

@@ -1,6 +1,6 @@
 //! An allocator playing a script.
 
-use mmspec_model::contract::{LinuxPolicy, Outcome};
+use mmspec_model::contract::{DrainBegun, LinuxPolicy, Outcome};
 use mmspec_model::picture::UsedBlock;
 use mmspec_model::vocab::{Gfp, MigrateType, Pfn};
 use mmspec_proptests::drive::{Answer, Call, Ledger, perform};
@@ -110,6 +110,12 @@ impl fmt::Display for Done {
             (_, Answer::Checks(full, fast)) => {
                 write!(f, "full check {}, fast check {}", word(full), word(fast))
             }
+            (_, Answer::Begun(DrainBegun::Busy)) => f.write_str("no drain: another is underway"),
+            (_, Answer::Begun(DrainBegun::Waits)) => f.write_str("waits: another is underway"),
+            (_, Answer::Begun(DrainBegun::Queued { cpus })) => {
+                write!(f, "work queued on {cpus} CPUs")
+            }
+            (_, Answer::Begun(DrainBegun::Done)) => f.write_str("drained"),
             (_, Answer::Set(Ok(()))) => f.write_str("written"),
             (_, Answer::Set(Err(error))) => write!(f, "not written: {error}"),
         }

@@ -1,6 +1,7 @@
 //! One file for each command.
 
 pub(crate) mod check;
+pub(crate) mod experiment;
 pub(crate) mod explain;
 pub(crate) mod laws;
 pub(crate) mod record;

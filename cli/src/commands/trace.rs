@@ -46,7 +46,7 @@ fn text(report: &Report, out: &mut Out) -> anyhow::Result<()> {
     let rows = report.kinds.iter().map(|((kind, zone), counts)| {
         vec![
             kind.name().to_owned(),
-            zone.name().to_owned(),
+            zone.to_string(),
             number(counts.predicted),
             number(counts.inferred),
             number(counts.contradicted),

@@ -7,12 +7,12 @@ use crate::{
     allocator::PageAllocator,
     platform::{Lock, Platform, Word},
     storage::Backing,
-    vmstat::Item,
+    vmstat::{Item, StatDiff},
     zone::{Check, Zone},
 };
 use step::Work;
 
-use mmspec_model::vocab::{AllocFlags, CpuId, Gfp, Mark, NodeId, NodeState, ZoneKind};
+use mmspec_model::vocab::{AllocFlags, CpuId, Gfp, Mark, NodeId, NodeState, ZoneIdx, ZoneKind};
 
 /// Rounds in a row without success after which a node is hopeless (MAX_RECLAIM_RETRIES).
 pub(crate) const HOPELESS: u64 = 16;
@@ -59,6 +59,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// Wake the kswapd of a zone's node for a request of `order` for zones up to `highest`, if it
     /// is to be woken. No lock is held.
     pub(crate) fn wake_kswapd(&self, zone: usize, order: u8, highest: ZoneKind, gfp: Gfp) {
+        P::wake_kswapd(ZoneIdx(zone as u8));
         let info = &self.zone(zone).info;
         if info.managed == 0 {
             return;
@@ -101,20 +102,28 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         self.wake_kswapd(zone, 0, kind, Gfp::empty());
     }
 
-    /// kswapd of a node begins or ends its work: its zones' counts become finer while it works, and
-    /// first scans of other nodes' requests pass over them. The node's lock is held.
+    /// A node's kswapd is woken or goes to sleep: while it is awake first scans of other nodes'
+    /// requests pass over its zones. The node's lock is held.
     fn set_awake(&self, node: NodeId, awake: bool) {
         let slot = self.node(node);
         slot.awake.store(u64::from(awake));
-        let cpus = self.cpu_ids().filter(|cpu| self.cpu(*cpu).is_online()).count() as u64;
-        let avoided = awake && self.geometry.rules.avoid_awake_nodes && self.nr_nodes > 1;
-        for at in slot.zones() {
-            let zone = self.zone(at);
-            self.set_threshold(at, cpus, awake);
-            if self.geometry.rules.avoid_awake_nodes && self.nr_nodes > 1 {
-                let diff = crate::vmstat::StatDiff::default();
-                zone.lock(self.tables(), &diff).buddy().z.now.rare_mut().avoided = avoided;
+        if self.geometry.rules.avoid_awake_nodes && self.nr_nodes > 1 {
+            for at in slot.zones() {
+                let diff = StatDiff::default();
+                let mut locked = self.zone(at).lock(self.tables(), &diff);
+                locked.buddy().z.now.rare_mut().avoided = awake;
             }
+        }
+    }
+
+    /// A node's kswapd begins or ends its work: meanwhile its zones' counts are finer. The node's
+    /// lock is held.
+    fn set_pressure(&self, node: NodeId, pressure: bool) {
+        let slot = self.node(node);
+        slot.pressure.store(u64::from(pressure));
+        let cpus = self.cpu_ids().filter(|cpu| self.cpu(*cpu).is_online()).count() as u64;
+        for at in slot.zones() {
+            self.set_threshold(at, cpus, pressure);
         }
     }
 

@@ -86,7 +86,10 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         loop {
             match kswapd.work.phase {
                 Phase::Sleep if !slot.is_awake() => return KswapdStep::Asleep,
-                Phase::Sleep => kswapd.work.phase = Phase::Begin,
+                Phase::Sleep => {
+                    self.set_pressure(node, true);
+                    kswapd.work.phase = Phase::Begin;
+                }
                 Phase::Begin => self.begin_balance(node, &mut kswapd),
                 Phase::Check => {
                     if let Some(shrink) = self.check_balance(node, &mut kswapd.work) {
@@ -238,11 +241,12 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         let work = &mut kswapd.work;
         if early {
             kswapd.order = kswapd.order.max(work.order);
-            kswapd.highest = kswapd.highest.or(Some(work.highest));
+            kswapd.highest = kswapd.highest.max(Some(work.highest));
             work.low_quickly += 1;
             work.phase = Phase::Begin;
         } else if self.may_rest(node, work) {
             work.phase = Phase::Sleep;
+            self.set_pressure(node, false);
             self.set_awake(node, false);
         } else {
             work.high_quickly += 1;

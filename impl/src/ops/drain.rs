@@ -6,7 +6,10 @@ use crate::{
     platform::{Lock, PcpLock, Platform, Word},
     storage::Backing,
 };
-use mmspec_model::vocab::{CpuId, ZoneIdx};
+use mmspec_model::{
+    contract::DrainBegun,
+    vocab::{CpuId, DrainScheme, ZoneIdx},
+};
 
 impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// Empty `cpu`'s lists in every zone; `by` does the work. Nothing for an offline CPU.
@@ -22,24 +25,6 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         }
     }
 
-    /// Empty all online CPUs' lists, in one zone or in all. While another drain runs, a drain of
-    /// all zones leaves it at that; a drain of one zone waits.
-    pub fn drain_all(&self, by: CpuId, zone: Option<ZoneIdx>) {
-        let _turn = match zone {
-            Some(_) => self.draining.lock(),
-            None => match self.draining.try_lock() {
-                Some(turn) => turn,
-                None => return,
-            },
-        };
-        for cpu in self.cpu_ids().filter(|cpu| self.cpu(*cpu).is_online()) {
-            match zone {
-                Some(zone) => self.drain_lists(by, cpu, zone.index()),
-                None => self.drain_all_zones(by, cpu),
-            }
-        }
-    }
-
     /// Switch a zone's per-CPU lists off: from now on every free ends on the free lists. A second
     /// call changes nothing.
     pub fn pcp_disable(&self, by: CpuId, zone: ZoneIdx) {
@@ -52,10 +37,34 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
             config.disabled[zone] = true;
             self.refresh_limits(&config, zone);
         }
+        if self.drain_scheme() == DrainScheme::WorkItem {
+            return self.drain_by_work(by, Some(ZoneIdx(zone as u8)), true);
+        }
         let _turn = self.draining.lock();
         for cpu in self.cpu_ids().filter(|cpu| self.cpu(*cpu).is_online()) {
             self.drain_lists(by, cpu, zone);
         }
+    }
+
+    /// [`PageAllocator::pcp_disable`] up to its wait for other CPUs' workers. If it would have to
+    /// wait before that, nothing is changed.
+    pub fn pcp_disable_begin(&self, by: CpuId, zone: ZoneIdx) -> DrainBegun {
+        if self.drain_scheme() == DrainScheme::Remote {
+            self.pcp_disable(by, zone);
+            return DrainBegun::Done;
+        }
+        let mut config = self.lock_config();
+        if config.disabled[zone.index()] {
+            return DrainBegun::Done;
+        }
+        let turn = self.draining.lock();
+        if !self.drain_finished() {
+            return DrainBegun::Waits;
+        }
+        config.disabled[zone.index()] = true;
+        self.refresh_limits(&config, zone.index());
+        drop(config);
+        self.queue_work_in(by, Some(zone), true, turn).0
     }
 
     /// Switch a zone's per-CPU lists on again, with fresh limits.

@@ -14,6 +14,8 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         self.cpu(cpu).set_online(false);
         config.online_cpus -= 1;
         self.drain_all_zones(by, cpu);
+        // A drain may wait for the worker of this CPU, which runs no more.
+        self.do_work(by, cpu);
         for zone in 0..self.nr_zones {
             self.fold(cpu, zone);
             self.refresh_limits(&config, zone);

@@ -6,3 +6,4 @@ mod drain;
 mod hotplug;
 mod observe;
 mod sysctl;
+mod work;

@@ -87,6 +87,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// The numbers of one CPU's lists.
     pub fn pcp_state(&self, cpu: CpuId, zone: ZoneIdx) -> PcpState {
         let slot = self.slot(cpu, zone.index());
+        let drain_queued = self.cpu(cpu).work.is_queued_for(zone);
         let pcp = slot.lock.lock_remote();
         let auto = self.geometry.auto_tuning;
         PcpState {
@@ -102,6 +103,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
             expire: pcp.expire,
             vm_stat_diff: slot.diff.get(Item::Free),
             vm_cma_diff: slot.diff.get(Item::FreeCma),
+            drain_queued,
         }
     }
 

@@ -167,7 +167,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
             if drift > zone.base_mark(Mark::Low) - zone.base_mark(Mark::Min) {
                 zone.rare.drift_mark.store(zone.mark(Mark::High) + drift);
             }
-            self.set_threshold(at, cpus, self.node(zone.info.node).is_awake());
+            self.set_threshold(at, cpus, self.node(zone.info.node).pressure.load() != 0);
         }
     }
 

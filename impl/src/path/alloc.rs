@@ -37,7 +37,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         // just written piece by piece would wait for all stores before it.
         let Request { order, gfp, attempt, node, nodes, task } = request;
         let restricted = nodes.0 & task.mems.0 != NodeMask::ALL.0;
-        if attempt.is_some() || restricted {
+        if attempt.is_some() || restricted || !task.flags.is_empty() {
             return self.alloc_at_length(cpu, request);
         }
         match order {

@@ -10,7 +10,7 @@ use crate::{
     zonelist::{Cursor, Entry, Next},
 };
 use mmspec_model::{
-    contract::{Outcome, Refusal, Request},
+    contract::{Outcome, Refusal, Request, TaskFlags},
     vocab::{AllocFlags, CpuId, FairPolicy, Gfp, Mark, NodeId, NodeMask, ZoneFlags, ZoneKind},
 };
 
@@ -83,6 +83,21 @@ enum Ended {
     Changed,
 }
 
+/// What a task's scopes leave of a request's flags (page_alloc.md §4.6).
+pub(crate) fn in_scope(gfp: Gfp, task: TaskFlags) -> Gfp {
+    let mut cleared = Gfp::empty();
+    if task.contains(TaskFlags::NOIO) {
+        cleared |= Gfp::IO | Gfp::FS;
+    }
+    if task.contains(TaskFlags::NOFS) {
+        cleared |= Gfp::FS;
+    }
+    if task.contains(TaskFlags::PIN) {
+        cleared |= Gfp::MOVABLE;
+    }
+    gfp - cleared
+}
+
 impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// The first zone of a list that a request with zones up to `highest` on `nodes` may have.
     pub(crate) fn first_zone(
@@ -111,7 +126,8 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// Decide flags, type and preferred zone of a first attempt (or of the one that the request
     /// describes), or refuse.
     pub(crate) fn prepare(&self, cpu: CpuId, request: &Request) -> Result<Attempt, Refusal> {
-        let Request { order, gfp, task, .. } = *request;
+        let Request { order, task, .. } = *request;
+        let gfp = in_scope(request.gfp, task.flags);
         let mut nodes = request.nodes;
         let mut extra = AllocFlags::empty();
         if request.attempt.is_none() && task.mems != NodeMask::ALL {

@@ -2,7 +2,7 @@
 
 use super::Pcp;
 use crate::{
-    allocator::PageAllocator,
+    allocator::{PageAllocator, PcpGuard},
     geometry::NR_LISTS,
     platform::{PcpLock, Platform},
     storage::Backing,
@@ -67,10 +67,29 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
 
     /// Empty one CPU's lists in one zone, in bounded holds of its lock where the rules bound them.
     pub(crate) fn drain_lists(&self, by: CpuId, cpu: CpuId, zone: usize) {
-        let diff = &self.slot(by, zone).diff;
         let slot = self.slot(cpu, zone);
+        self.drain_held(by, zone, || slot.lock.lock_remote());
+    }
+
+    /// The same of the CPU's own lists: the owner's side of the lock first.
+    pub(crate) fn drain_own_lists(&self, cpu: CpuId, zone: usize) {
+        let slot = self.slot(cpu, zone);
+        self.drain_held(cpu, zone, || match slot.lock.try_lock() {
+            Some(pcp) => pcp,
+            None => slot.lock.lock_remote(),
+        });
+    }
+
+    /// Whether a CPU's lists in a zone hold pages. Counted under the lock: a count that is read
+    /// beside it may be of before a refill (bug P20).
+    pub(crate) fn holds_pages(&self, cpu: CpuId, zone: usize) -> bool {
+        self.slot(cpu, zone).lock.lock_remote().count > 0
+    }
+
+    fn drain_held<'a>(&self, by: CpuId, zone: usize, lock: impl Fn() -> PcpGuard<'a, P>) {
+        let diff = &self.slot(by, zone).diff;
         loop {
-            let mut pcp = slot.lock.lock_remote();
+            let mut pcp = lock();
             let seen = pcp.count;
             if seen == 0 {
                 return;

@@ -11,9 +11,11 @@ use mmspec_model::vocab::{NodeId, PcpFlags, ZoneKind};
 mod drain;
 mod refill;
 mod tuning;
+mod work;
 
 pub(crate) use refill::Want;
 pub(crate) use tuning::{FreeRules, Limits, Sizing};
+use work::WorkSlot;
 
 /// What the lock of one CPU's lists guards. Sizes in base pages.
 #[derive(Clone, Debug)]
@@ -142,6 +144,8 @@ pub struct CpuSlot<P: Platform> {
     failures: P::Word,
     /// 1 while the CPU is online.
     online: P::Word,
+    /// What a drain wants of it.
+    pub(crate) work: WorkSlot<P>,
     /// The CPU's node.
     pub(crate) home: NodeId,
     /// Events of the CPU that are off the quick ways, by [`Count`].
@@ -154,6 +158,7 @@ impl<P: Platform> CpuSlot<P> {
     pub fn new() -> Self {
         let word = || P::Word::new(0);
         Self {
+            work: WorkSlot::new(),
             failures: word(),
             online: word(),
             home: NodeId(0),
@@ -189,6 +194,7 @@ impl<P: Platform> CpuSlot<P> {
         for word in self.counts.iter().chain([&self.failures]) {
             word.store(0);
         }
+        self.work.reset();
         self.set_online(true);
     }
 
@@ -217,6 +223,7 @@ impl<P: Platform> CpuSlot<P> {
             online: copy(&self.online),
             home: self.home,
             counts: core::array::from_fn(|at| copy(&self.counts[at])),
+            work: self.work.copy(),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! that make every access a scheduling point. No algorithm is written twice for that.
 
 use core::ops::DerefMut;
+use mmspec_model::vocab::ZoneIdx;
 
 #[cfg(feature = "std")]
 mod biased;
@@ -36,6 +37,22 @@ pub trait Platform: 'static {
     type ZoneLock<T: Send + 'static>: Lock<T>;
     /// The lock of one CPU's lists in one zone.
     type PcpLock<T: Send + 'static>: PcpLock<T>;
+
+    /// A drainer waits for the workers of other CPUs and looks again after this. `turn` counts from
+    /// 0 in each wait: spin at first, then let others run. No lock of the allocator is held. Called
+    /// only under [`DrainScheme::WorkItem`](mmspec_model::vocab::DrainScheme).
+    #[inline]
+    fn wait(turn: u32) {
+        let _ = turn;
+        core::hint::spin_loop();
+    }
+
+    /// kswapd is to be woken for this zone. No zone lock is held (page_alloc.md §2.9; under one it
+    /// was bug P37).
+    #[inline]
+    fn wake_kswapd(zone: ZoneIdx) {
+        let _ = zone;
+    }
 }
 
 /// An atomic 64-bit word with relaxed ordering.

@@ -1,7 +1,7 @@
 //! The platform of ordinary processes: locks that spin, then yield.
 
 use super::{BiasedLock, Platform, Relax, SpinLock};
-use core::sync::atomic::AtomicU64;
+use core::{sync::atomic::AtomicU64, time::Duration};
 
 /// Spins for longer and longer, then gives the processor away: the holder may have been preempted.
 ///
@@ -35,4 +35,16 @@ impl Platform for StdPlatform {
     type Word = AtomicU64;
     type ZoneLock<T: Send + 'static> = SpinLock<T, YieldAfterSpins>;
     type PcpLock<T: Send + 'static> = BiasedLock<T>;
+
+    fn wait(turn: u32) {
+        if turn < 4 * TURNS {
+            YieldAfterSpins::relax(turn);
+        } else {
+            // The wait is for another thread to come to a certain point, which may take long.
+            std::thread::park_timeout(NAP);
+        }
+    }
 }
+
+/// How long a drainer sleeps between two looks.
+const NAP: Duration = Duration::from_micros(50);

@@ -52,8 +52,11 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         let (mut free, mut reserve) = (0, 0);
         for at in self.zones_up_to(node, ZoneKind::Normal) {
             let zone = self.zone(at);
-            if zone.rare.reclaimable.load() > 0 {
-                free += self.exact_free(at) as u64;
+            let here = self.exact_free(at) as u64;
+            // In 6.18 a zone that is empty as well as hopeless counts.
+            let counts = self.geometry.rules.avoid_awake_nodes && here == 0;
+            if zone.rare.reclaimable.load() > 0 || counts {
+                free += here;
                 reserve += zone.mark(Mark::Min);
             }
         }
@@ -66,7 +69,10 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
             (Some(SlowReply::Woken { killed: false }), Some(attempt)) => {
                 self.ask_reclaim(walk, &attempt)
             }
-            _ => self.after_progress(walk, 1),
+            _ => {
+                walk.request.task.flags |= TaskFlags::DYING;
+                self.after_progress(walk, 1)
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! Capabilities beyond allocate and free.
 
-use super::PageAllocator;
+use super::{DrainWork, PageAllocator};
 use crate::vocab::{
     AllocFlags, CpuId, EventCounters, Gfp, Mark, MigrateType, Order, PcpState, Pfn, Tunables,
     TunablesError, ZoneFlags, ZoneIdx, ZoneKind, ZoneState,
@@ -23,12 +23,14 @@ pub trait CpuCaches {
     /// Empty `cpu`'s lists in every zone; `by` is the CPU that does the work.
     fn drain_cpu(&mut self, by: CpuId, cpu: CpuId);
 
-    /// Empty all online CPUs' lists that hold pages, in one zone or in all, by taking each CPU's
-    /// lock from `by`.
+    /// Empty all online CPUs' lists that hold pages, in one zone or in all: under
+    /// [`DrainScheme::Remote`](crate::vocab::DrainScheme) by taking each CPU's lock from `by`, under
+    /// `WorkItem` by each CPU's own worker, for which `by` waits ([`DrainWork`] begins without the
+    /// wait).
     fn drain_all(&mut self, by: CpuId, zone: Option<ZoneIdx>);
 
-    /// zone_pcp_disable: from now on every free in `zone` ends on the free lists. A second call
-    /// for the same zone is a no-op.
+    /// zone_pcp_disable: from now on every free in `zone` ends on the free lists; then a drain
+    /// of that zone on every online CPU, with its wait. A second call for the same zone is a no-op.
     fn pcp_disable(&mut self, by: CpuId, zone: ZoneIdx);
 
     /// zone_pcp_enable. Without a disable before it a no-op.
@@ -166,6 +168,7 @@ pub trait LinuxPolicy:
     + BatchFree
     + BulkAlloc
     + CpuCaches
+    + DrainWork
     + FaultInjection
     + Watermarks
     + Tuning
@@ -183,6 +186,8 @@ impl<T> LinuxPolicy for T where
         + BatchFree
         + BulkAlloc
         + CpuCaches
+        + DrainWork
+        + DrainWork
         + FaultInjection
         + Watermarks
         + Tuning

@@ -8,6 +8,7 @@
 //! implements the traits on a handle. The CPU is always an argument.
 
 mod capability;
+mod drain;
 mod frame;
 mod request;
 mod run;
@@ -17,6 +18,7 @@ pub use capability::{
     BatchFree, BulkAlloc, CpuCaches, CpuHotplug, FaultInjection, HighAtomicReserve, Isolation,
     LinuxPolicy, Observe, StatWorker, Tuning, Watermarks, ZoneFlagControl,
 };
+pub use drain::{DrainBegun, DrainWork};
 pub use frame::{FrameAllocator, FrameCounters, PageAllocator};
 pub use request::{Outcome, Refusal, Request, Task, TaskFlags};
 pub use run::{FixedPlace, Resize, Run, RunAllocator};

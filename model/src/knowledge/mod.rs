@@ -24,7 +24,7 @@ pub use sequence::Answer;
 pub use typeset::TypeSet;
 
 use crate::reference::arith;
-use crate::vocab::{MigrateType, NR_PAGE_ORDERS, Order, Pfn, PfnRange, Rules, ZoneKind};
+use crate::vocab::{MigrateType, NR_PAGE_ORDERS, Order, Pfn, PfnRange, Rules, ZoneName};
 use frames::FrameTable;
 use pcp::PcpKnowledge;
 use sequence::Sequence;
@@ -45,7 +45,7 @@ pub struct Shape {
     /// Huge page order, if per-CPU lists hold it.
     pub thp_order: Option<Order>,
     /// Zones, ascending.
-    pub zones: Vec<(ZoneKind, PfnRange)>,
+    pub zones: Vec<(ZoneName, PfnRange)>,
     /// Number of CPUs.
     pub cpus: usize,
     /// Types that pageblocks can have at all.
@@ -218,7 +218,7 @@ impl Knowledge {
     /// Whether per-CPU lists hold blocks of this order.
     #[must_use]
     pub fn is_pcp_order(&self, order: Order) -> bool {
-        arith::is_pcp_order(order, self.shape.thp_order)
+        arith::is_cached_order(order, self.shape.thp_order, self.shape.rules.pcp_orders)
     }
 
     /// The type that the pageblock of `pfn` has now, as a source.

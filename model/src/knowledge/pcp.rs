@@ -109,7 +109,7 @@ impl Knowledge {
     /// Number of per-CPU lists.
     #[must_use]
     pub fn list_count(&self) -> usize {
-        arith::pcp_lists(self.shape.thp_order, self.shape.rules.thp_lists)
+        arith::pcp_list_count(self.shape.thp_order, &self.shape.rules)
     }
 
     /// The numbers of the lists on which a cached block may lie.

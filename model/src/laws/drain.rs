@@ -54,7 +54,9 @@ fn drained(step: Step<'_>, linux: &LinuxView<'_>, cpu: usize, zone: usize) -> bo
     }
     match step {
         Step::DrainCpu(which) => which.index() == cpu,
-        Step::DrainAll(None) | Step::Emptied => true,
+        // With another drain underway it is none.
+        Step::DrainAll(None) => !linux.before.drain_underway(),
+        Step::Emptied => true,
         Step::DrainAll(Some(which)) | Step::PcpDisable(which) => which.index() == zone,
         _ => false,
     }
@@ -89,7 +91,14 @@ fn again(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
 
 fn conserves(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
     let Some(linux) = seen.linux else { return Ok(()) };
-    let is_drain = matches!(seen.step, Step::DrainCpu(_) | Step::DrainAll(_) | Step::PcpDisable(_));
+    let is_drain = matches!(
+        seen.step,
+        Step::DrainCpu(_)
+            | Step::DrainAll(_)
+            | Step::PcpDisable(_)
+            | Step::DrainBegin(..)
+            | Step::Work(..)
+    );
     if !is_drain {
         return Ok(());
     }

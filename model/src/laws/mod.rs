@@ -23,6 +23,7 @@ mod observation;
 mod ownership;
 mod progress;
 mod watermark;
+mod work;
 
 pub use live::{Live, LiveBlock, Runs};
 pub use observation::{
@@ -196,6 +197,7 @@ pub fn all() -> impl Iterator<Item = &'static Law> + Clone {
         .chain(buddy::LAWS)
         .chain(watermark::LAWS)
         .chain(drain::LAWS)
+        .chain(work::LAWS)
         .chain(progress::LAWS)
         .chain(counters::LAWS)
 }

@@ -1,7 +1,7 @@
 //! What a law may look at.
 
 use super::{Live, Runs};
-use crate::contract::{CpuHotplug, Observe, Outcome, Request, Run};
+use crate::contract::{CpuHotplug, DrainBegun, Observe, Outcome, Request, Run};
 use crate::vocab::{
     AllocFlags, CpuId, EventCounters, Fallback, FreeListType, Gfp, Machine, MachineRef, Mark,
     MigrateType, Order, PcpState, Pfn, Rules, Tunables, ZoneIdx, ZoneKind, ZoneState,
@@ -122,6 +122,18 @@ impl Numbers {
     pub fn pcps_of(&self, zone: usize) -> &[PcpState] {
         let cpus = self.online.len();
         &self.pcps[zone * cpus..(zone + 1) * cpus]
+    }
+
+    /// Whether a drain waits for this CPU's worker.
+    #[must_use]
+    pub fn is_queued(&self, cpu: CpuId) -> bool {
+        (0..self.zones.len()).any(|zone| self.pcp(cpu, zone).drain_queued)
+    }
+
+    /// Whether a drain waits for any CPU's worker.
+    #[must_use]
+    pub fn drain_underway(&self) -> bool {
+        self.pcps.iter().any(|pcp| pcp.drain_queued)
     }
 
     /// Pages on per-CPU lists of one zone.
@@ -261,6 +273,10 @@ pub enum Step<'a> {
     DrainCpu(CpuId),
     /// All CPUs' lists were drained, in one zone or all.
     DrainAll(Option<ZoneIdx>),
+    /// A drain of all CPUs' lists was begun, in one zone or all, and this became of it.
+    DrainBegin(Option<ZoneIdx>, DrainBegun),
+    /// A CPU came to its worker; whether work was queued.
+    Work(CpuId, bool),
     /// The drain before this step was repeated at once.
     DrainAgain,
     /// The zone's per-CPU lists were disabled.

@@ -89,10 +89,11 @@ impl Pagetypeinfo {
         &self,
         f: &mut fmt::Formatter<'_>,
         title: &str,
+        node: u32,
         rows: &[PageblockRow],
     ) -> fmt::Result {
         line::pageblock_head(f, title, self.types.iter().copied())?;
-        for row in rows {
+        for row in rows.iter().filter(|row| row.node == node) {
             line::row_start(f, row.node, row.zone)?;
             row.counts.iter().try_for_each(|count| line::pageblock_count(f, *count))?;
             writeln!(f)?;
@@ -103,21 +104,39 @@ impl Pagetypeinfo {
 
 impl fmt::Display for Pagetypeinfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        line::pagetypeinfo_head(f, self.pageblock_order, self.pageblock_pages, self.orders)?;
-        for row in &self.free {
-            line::type_row_start(f, row.node, row.zone, row.migratetype)?;
-            for list in &row.lists {
-                line::list_length(f, list.blocks, list.capped)?;
+        // Each node with memory writes tables of its own, headers and all.
+        let mut nodes: Vec<u32> = self.pageblocks.iter().map(|row| row.node).collect();
+        nodes.dedup();
+        for node in nodes {
+            line::pagetypeinfo_head(f, self.pageblock_order, self.pageblock_pages, self.orders)?;
+            for row in self.free.iter().filter(|row| row.node == node) {
+                line::type_row_start(f, row.node, row.zone, row.migratetype)?;
+                for list in &row.lists {
+                    line::list_length(f, list.blocks, list.capped)?;
+                }
+                writeln!(f)?;
             }
-            writeln!(f)?;
-        }
-        self.write_pageblocks(f, line::PAGEBLOCKS, &self.pageblocks)?;
-        if let Some(mixed) = &self.mixed {
-            self.write_pageblocks(f, MIXED, mixed)?;
+            self.write_pageblocks(f, line::PAGEBLOCKS, node, &self.pageblocks)?;
+            if let Some(mixed) = &self.mixed {
+                self.write_pageblocks(f, MIXED, node, mixed)?;
+            }
         }
         Ok(())
     }
 }
+
+/// The nodes' tables, one after the other, as one.
+fn join(mut all: Pagetypeinfo, next: Pagetypeinfo) -> Pagetypeinfo {
+    all.free.extend(next.free);
+    all.pageblocks.extend(next.pageblocks);
+    if let (Some(mixed), Some(more)) = (&mut all.mixed, next.mixed) {
+        mixed.extend(more);
+    }
+    all
+}
+
+/// How each node's tables begin.
+const HEAD_OF_NODE: &str = "Page block order:";
 
 /// The title of the table that page_owner adds \[mem\].
 const MIXED: &str = "Number of mixed blocks ";
@@ -128,8 +147,22 @@ const MIXED: &str = "Number of mixed blocks ";
 /// The first line that a kernel would not have written.
 pub fn parse_pagetypeinfo(file: &str, text: &str) -> Result<Pagetypeinfo, ProcError> {
     let mut lines = Cursor::new(file, text);
+    let mut info = of_one_node(&mut lines)?;
+    while lines.peek().is_some() {
+        let next = of_one_node(&mut lines)?;
+        let same = |info: &Pagetypeinfo| (info.pageblock_order, info.orders, info.types.clone());
+        if same(&info) != same(&next) {
+            return Err(lines.unexpected("the same types and orders on every node", "others"));
+        }
+        info = join(info, next);
+    }
+    Ok(info)
+}
+
+/// The tables of one node.
+fn of_one_node(lines: &mut Cursor<'_>) -> Result<Pagetypeinfo, ProcError> {
     let mut info = Pagetypeinfo::default();
-    let order = lines.need_prefix("Page block order:", "`Page block order: N`")?;
+    let order = lines.need_prefix(HEAD_OF_NODE, "`Page block order: N`")?;
     info.pageblock_order = lines.number(order, "the pageblock order")?;
     let pages = lines.need_prefix("Pages per block:", "`Pages per block:  N`")?;
     info.pageblock_pages = lines.number(pages, "the pages per block")?;
@@ -142,7 +175,7 @@ pub fn parse_pagetypeinfo(file: &str, text: &str) -> Result<Pagetypeinfo, ProcEr
         if text.trim().is_empty() {
             break;
         }
-        info.free.push(free_row(&lines, text, info.orders)?);
+        info.free.push(free_row(lines, text, info.orders)?);
     }
 
     let types = lines.need_prefix(line::PAGEBLOCKS.trim_end(), "`Number of blocks type`")?;
@@ -150,13 +183,10 @@ pub fn parse_pagetypeinfo(file: &str, text: &str) -> Result<Pagetypeinfo, ProcEr
         let known = MigrateType::from_name(name);
         info.types.push(known.ok_or_else(|| lines.unexpected("a migratetype", name))?);
     }
-    info.pageblocks = pageblock_rows(&mut lines, info.types.len())?;
-    if lines.peek().is_some() {
-        lines.need_prefix(MIXED.trim_end(), "`Number of mixed blocks`")?;
-        info.mixed = Some(pageblock_rows(&mut lines, info.types.len())?);
-        if let Some(text) = lines.next() {
-            return Err(lines.unexpected("the end of the text", text));
-        }
+    info.pageblocks = pageblock_rows(lines, info.types.len())?;
+    if lines.peek().is_some_and(|text| !text.starts_with(HEAD_OF_NODE)) {
+        lines.need_prefix(MIXED.trim_end(), "`Number of mixed blocks` or another node's tables")?;
+        info.mixed = Some(pageblock_rows(lines, info.types.len())?);
     }
     Ok(info)
 }
@@ -189,7 +219,8 @@ fn free_row(lines: &Cursor<'_>, text: &str, orders: usize) -> Result<Pagetypeinf
 /// The rows of a table of pageblock counts, up to its blank line or the end.
 fn pageblock_rows(lines: &mut Cursor<'_>, types: usize) -> Result<Vec<PageblockRow>, ProcError> {
     let mut rows = Vec::new();
-    while let Some(text) = lines.next() {
+    while let Some(text) = lines.peek().filter(|text| !text.starts_with(HEAD_OF_NODE)) {
+        lines.next();
         if text.trim().is_empty() {
             break;
         }

@@ -1,28 +1,35 @@
 //! The allocation path up to where the slow path would begin (§2.4, §4.2, §4.3, §4.6, D7 to D12,
 //! D17, D18).
 
-use super::arith::{is_pcp_order, pcp_list};
+use super::arith::pcp_list;
 use super::fallback::Mode;
 use super::pcp::CachedBlock;
+use super::scan::Scan;
 use super::{Frame, Reference};
-use crate::contract::{BulkAlloc, Outcome, PageAllocator, Refusal, Request};
+use crate::contract::{BulkAlloc, Outcome, PageAllocator, Refusal, Request, Task, TaskFlags};
 use crate::vocab::{
-    AllocFlags, CpuId, Gfp, HighatomicAccess, KmemEvent, Mark, MigrateType, Order, PcpTuning, Pfn,
-    ReserveFlags, ZoneFlags, ZoneKind,
+    AllocFlags, CpuId, Gfp, HighatomicAccess, KmemEvent, Mark, MigrateType, NodeMask, Order,
+    PcpTuning, Pfn, ReserveFlags, ReserveIndex, ZoneFlags, ZoneKind,
 };
-use alloc::vec::Vec;
 
 /// What one attempt carries from zone to zone.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Attempt {
     pub(super) order: Order,
-    migratetype: MigrateType,
+    pub(super) migratetype: MigrateType,
     /// The request's gfp asks for movable memory.
-    movable: bool,
-    gfp: Gfp,
-    highest: ZoneKind,
-    mark: Mark,
+    pub(super) movable: bool,
+    pub(super) gfp: Gfp,
+    /// The zone whose `lowmem_reserve` entry checks use.
+    pub(super) reserve: ZoneKind,
+    pub(super) mark: Mark,
     pub(super) flags: AllocFlags,
+    /// The nodes that CPUSET keeps to.
+    pub(super) mems: NodeMask,
+    /// The preferred zone.
+    pub(super) preferred: usize,
+    /// The attempt is a fair one (§5).
+    pub(super) fair: bool,
 }
 
 impl Attempt {
@@ -32,33 +39,81 @@ impl Attempt {
     }
 }
 
+/// The request's flags within the scopes of its task (§4.6).
+pub(super) fn in_scope(gfp: Gfp, task: Task) -> Gfp {
+    let mut gfp = gfp;
+    if task.flags.contains(TaskFlags::NOIO) {
+        gfp.remove(Gfp::IO | Gfp::FS);
+    }
+    if task.flags.contains(TaskFlags::NOFS) {
+        gfp.remove(Gfp::FS);
+    }
+    if task.flags.contains(TaskFlags::PIN) {
+        gfp.remove(Gfp::MOVABLE);
+    }
+    gfp
+}
+
 impl Reference {
-    /// D7, D8: the attempt that a request makes, and its zonelist.
-    pub(super) fn plan(&self, request: Request) -> Result<(Attempt, Vec<usize>), Refusal> {
+    /// D7, D8, D32, D33: the attempt that a request makes, and the entries that it may use.
+    pub(super) fn plan(&self, cpu: CpuId, request: Request) -> Result<Scan, Refusal> {
         let order = request.order;
         if order > self.machine.max_order {
             return Err(Refusal::OrderTooLarge(order));
         }
-        let highest = request.gfp.highest_zone()?;
-        let asked = request.gfp.migratetype()?;
-        let zonelist: Vec<usize> = (0..self.zones.len())
-            .rev()
-            .filter(|&z| self.zones[z].managed > 0 && self.zones[z].kind <= highest)
-            .collect();
-        let preferred = *zonelist.first().ok_or(Refusal::NoZone)?;
+        let gfp = in_scope(request.gfp, request.task);
+        let highest = gfp.highest_zone()?;
+        let asked = gfp.migratetype()?;
+        let list = self.list_of(request.node.unwrap_or(self.node_of(cpu)), gfp)?;
+        let bound = request.task.mems != NodeMask::ALL;
+        let first = request.attempt.is_none();
+        let policy = request.nodes != NodeMask::ALL;
+        let mask = if first && bound && !policy { request.task.mems } else { request.nodes };
+        let entries = self.reachable(list, highest, mask);
+        let preferred = *entries.first().ok_or(Refusal::NoZone)?;
         let migratetype = self.request_type(asked);
         let (mark, mut flags) = request.attempt.unwrap_or_else(|| {
-            let normal = self.zones[preferred].kind == ZoneKind::Normal;
-            let nofragment = if normal { AllocFlags::NOFRAGMENT } else { AllocFlags::empty() };
-            (Mark::Low, nofragment)
+            let mut flags = self.nofragment(preferred);
+            flags.set(AllocFlags::CPUSET, bound && policy);
+            (Mark::Low, flags)
         });
-        flags |= self.derived_flags(request.gfp, migratetype);
-        let movable = asked == MigrateType::Movable;
-        let gfp = request.gfp;
-        Ok((Attempt { order, migratetype, movable, gfp, highest, mark, flags }, zonelist))
+        flags |= self.derived_flags(gfp, migratetype);
+        let attempt = Attempt {
+            order,
+            migratetype,
+            movable: asked == MigrateType::Movable,
+            gfp,
+            reserve: self.reserve_index(highest, preferred),
+            mark,
+            flags,
+            mems: request.task.mems,
+            preferred,
+            fair: first && self.is_fair(list, preferred),
+        };
+        Ok(self.begin_scan(attempt, entries))
     }
 
-    fn derived_flags(&self, gfp: Gfp, migratetype: MigrateType) -> AllocFlags {
+    /// D33: NOFRAGMENT for a first attempt (§4.2).
+    fn nofragment(&self, preferred: usize) -> AllocFlags {
+        let zone = &self.zones[preferred];
+        let lower = |other: &super::Zone| {
+            other.node == zone.node && other.kind == ZoneKind::Dma32 && other.managed > 0
+        };
+        let keeps = self.rules.nofragment
+            && zone.kind == ZoneKind::Normal
+            && (self.nodes.len() == 1 || self.zones.iter().any(lower));
+        if keeps { AllocFlags::NOFRAGMENT } else { AllocFlags::empty() }
+    }
+
+    /// §3.3: whose reserve entry decides.
+    pub(super) fn reserve_index(&self, highest: ZoneKind, preferred: usize) -> ZoneKind {
+        match self.rules.reserve_index {
+            ReserveIndex::Highest => highest,
+            ReserveIndex::Preferred => self.zones[preferred].kind,
+        }
+    }
+
+    pub(super) fn derived_flags(&self, gfp: Gfp, migratetype: MigrateType) -> AllocFlags {
         let mut flags = AllocFlags::empty();
         flags.set(AllocFlags::KSWAPD, gfp.contains(Gfp::KSWAPD_RECLAIM));
         flags.set(AllocFlags::CMA, self.machine.cma_built && migratetype == MigrateType::Movable);
@@ -66,50 +121,45 @@ impl Reference {
     }
 
     /// get_page_from_freelist (§4.3).
-    fn get_page(&mut self, cpu: CpuId, attempt: Attempt, zonelist: &[usize]) -> Option<Pfn> {
-        let mut attempt = attempt;
-        loop {
-            for &z in zonelist {
-                if !self.zone_allows(z, &attempt) {
-                    continue;
-                }
-                if let Some(pfn) = self.rmqueue_from(cpu, z, &attempt) {
-                    if attempt.reserves() {
-                        self.reserve_highatomic(cpu, z, pfn, attempt.order);
-                    }
-                    return Some(pfn);
-                }
+    pub(super) fn get_page(&mut self, cpu: CpuId, mut scan: Scan) -> Option<Pfn> {
+        while let Some(z) = self.next_zone(cpu, &mut scan) {
+            let attempt = scan.attempt;
+            if !self.zone_allows(z, &attempt) {
+                continue;
             }
-            if !attempt.flags.contains(AllocFlags::NOFRAGMENT) {
-                return None;
+            if let Some(pfn) = self.rmqueue_from(cpu, z, &attempt) {
+                if attempt.reserves() {
+                    self.reserve_highatomic(cpu, z, pfn, attempt.order);
+                }
+                return Some(pfn);
             }
-            attempt.flags.remove(AllocFlags::NOFRAGMENT);
         }
+        None
     }
 
     /// Steps 5 and 6 of §4.3.
     pub(super) fn zone_allows(&mut self, z: usize, attempt: &Attempt) -> bool {
-        let &Attempt { order, gfp, highest, mark, flags, .. } = attempt;
+        let &Attempt { order, gfp, reserve, mark, flags, .. } = attempt;
         if self.rules.below_high && !self.zones[z].flags.contains(ZoneFlags::BELOW_HIGH) {
-            if self.check_fast(z, order, (Mark::High, 0), highest, flags, gfp) {
+            if self.check_fast(z, order, (Mark::High, 0), reserve, flags, gfp) {
                 return true;
             }
             self.zones[z].flags |= ZoneFlags::BELOW_HIGH;
         }
-        self.check_fast(z, order, (mark, 0), highest, flags, gfp)
+        self.check_fast(z, order, (mark, 0), reserve, flags, gfp)
             || flags.contains(AllocFlags::NO_WATERMARKS)
     }
 
     /// rmqueue: the per-CPU list, else the buddy; then the wake-up of a boosted zone (§3.6).
     fn rmqueue_from(&mut self, cpu: CpuId, z: usize, attempt: &Attempt) -> Option<Pfn> {
         let mut pfn = None;
-        if is_pcp_order(attempt.order, self.machine.thp_order) && self.trylock(cpu) {
+        if self.is_cached_order(attempt.order) && self.trylock(cpu) {
             pfn = self.take_cached(cpu, z, attempt);
         }
         if pfn.is_none() {
             pfn = self.take_listed(cpu, z, attempt);
         }
-        self.wake_kswapd(z, attempt);
+        self.wake_for_boost(z, attempt);
         pfn
     }
 
@@ -118,7 +168,8 @@ impl Reference {
         let &Attempt { order, migratetype, flags, movable, .. } = attempt;
         self.zones[z].pcps[cpu.index()].sizes.note_alloc(self.rules.pcp_tuning);
         let pfn = self.pop_cached(cpu, z, order, migratetype, flags)?;
-        self.count_alloc(z, order.pages(), 1);
+        self.count_alloc(cpu, z, attempt.preferred, order.pages(), 1);
+        self.spend_batch(cpu, z, order.pages());
         self.hand_out(z, pfn, order, movable);
         Some(pfn)
     }
@@ -127,17 +178,21 @@ impl Reference {
     pub(super) fn take_listed(&mut self, cpu: CpuId, z: usize, attempt: &Attempt) -> Option<Pfn> {
         let &Attempt { order, migratetype, flags, movable, .. } = attempt;
         let pfn = self.rmqueue_buddy(cpu, z, order, migratetype, flags)?;
-        self.count_alloc(z, order.pages(), 1);
+        self.count_alloc(cpu, z, attempt.preferred, order.pages(), 1);
+        self.spend_batch(cpu, z, order.pages());
         self.hand_out(z, pfn, order, movable);
         Some(pfn)
     }
 
-    pub(super) fn wake_kswapd(&mut self, z: usize, attempt: &Attempt) {
+    /// The end of rmqueue: a boosted zone has its kswapd woken (§3.6, D44).
+    pub(super) fn wake_for_boost(&mut self, z: usize, attempt: &Attempt) {
         let zone = &mut self.zones[z];
         let wakes = attempt.flags.contains(AllocFlags::KSWAPD);
         if wakes && zone.flags.contains(ZoneFlags::BOOSTED_WATERMARK) {
             zone.flags.remove(ZoneFlags::BOOSTED_WATERMARK);
             zone.kswapd_wakeups += 1;
+            let kind = zone.kind;
+            self.wakeup_kswapd(z, Gfp::empty(), Order::ZERO, kind);
         }
     }
 
@@ -234,10 +289,13 @@ impl Reference {
         self.zones[z].set_frame(pfn, Frame::Allocated { order, movable });
     }
 
-    fn emit_alloc(&mut self, pfn: Option<Pfn>, request: Request) {
-        let migratetype =
-            self.request_type(request.gfp.migratetype().unwrap_or(MigrateType::Unmovable));
-        let (order, gfp) = (request.order, request.gfp);
+    pub(super) fn emit_alloc(
+        &mut self,
+        pfn: Option<Pfn>,
+        order: Order,
+        gfp: Gfp,
+        migratetype: MigrateType,
+    ) {
         self.emit(|| KmemEvent::PageAlloc { pfn, order, gfp, migratetype });
     }
 }
@@ -247,12 +305,13 @@ impl PageAllocator for Reference {
         if !self.is_up(cpu) {
             return Outcome::SlowPath;
         }
-        let (attempt, zonelist) = match self.plan(request) {
-            Ok(plan) => plan,
+        let scan = match self.plan(cpu, request) {
+            Ok(scan) => scan,
             Err(refusal) => return Outcome::Refused(refusal),
         };
-        let pfn = self.get_page(cpu, attempt, &zonelist);
-        self.emit_alloc(pfn, request);
+        let Attempt { order, gfp, migratetype, .. } = scan.attempt;
+        let pfn = self.get_page(cpu, scan);
+        self.emit_alloc(pfn, order, gfp, migratetype);
         pfn.map_or(Outcome::SlowPath, Outcome::Page)
     }
 
@@ -289,12 +348,17 @@ impl Reference {
         empty: usize,
     ) -> bool {
         let request = Request::new(Order::ZERO, gfp).at(Mark::Low, AllocFlags::empty());
-        let Ok((attempt, zonelist)) = self.plan(request) else { return false };
-        let preferred = self.zones[zonelist[0]].kind;
+        let Ok(scan) = self.plan(cpu, request) else { return false };
+        let attempt = scan.attempt;
+        let preferred = self.zones[attempt.preferred].kind;
         let flags = attempt.flags & AllocFlags::CMA;
         let mark = (Mark::Low, empty as i64);
-        let chosen = zonelist
-            .into_iter()
+        // The first remote zone ends the search (§4.6).
+        let chosen = scan
+            .list
+            .iter()
+            .copied()
+            .take_while(|&z| !self.is_remote(z, &scan))
             .find(|&z| self.check_fast(z, Order::ZERO, mark, preferred, flags, attempt.gfp));
         let Some(z) = chosen else { return false };
         if !self.trylock(cpu) {
@@ -309,12 +373,13 @@ impl Reference {
             self.hand_out(z, pfn, Order::ZERO, attempt.movable);
             *slot = Some(pfn);
             taken += 1;
+            self.spend_batch(cpu, z, 1);
         }
-        self.count_alloc(z, taken, taken);
+        self.count_alloc(cpu, z, attempt.preferred, taken, taken);
         taken > 0
     }
 
-    /// Whether the tuning is the automatic one.
+    /// How per-CPU lists are sized.
     pub(super) fn tuning(&self) -> PcpTuning {
         self.rules.pcp_tuning
     }

@@ -1,6 +1,8 @@
 //! Pure arithmetic of the specification, without state. The trace engine uses it as well.
 
-use crate::vocab::{MigrateType, NR_ZONES, Order, Rules, ThpLists, Tunables, ZoneKind};
+use crate::vocab::{
+    MarkGaps, MigrateType, NR_ZONES, Order, PcpOrders, Rules, ThpLists, Tunables, ZoneKind,
+};
 
 /// Largest integer whose square is at most `n`.
 #[must_use]
@@ -27,9 +29,14 @@ pub const fn buddy_of(pfn: u64, order: Order) -> u64 {
 }
 
 /// min_free_kbytes by the formula (§3.1), from the lowmem pages above the high marks.
+/// 3.16 stops at 65536 \[mem\].
 #[must_use]
-pub fn min_free_kbytes(lowmem_pages: u64) -> u64 {
-    isqrt(16 * lowmem_pages * 4).clamp(128, 262_144)
+pub fn min_free_kbytes(lowmem_pages: u64, gaps: MarkGaps) -> u64 {
+    let most = match gaps {
+        MarkGaps::Quarters => 65_536,
+        MarkGaps::ScaleFactor => 262_144,
+    };
+    isqrt(16 * lowmem_pages * 4).clamp(128, most)
 }
 
 /// The marks MIN, LOW, HIGH, PROMO of a zone, without boost (§3.2). `share` is its part of
@@ -44,6 +51,10 @@ pub fn marks(
 ) -> [u64; 4] {
     let low_part = kind == ZoneKind::Movable && !rules.movable_is_lowmem;
     let min = if low_part { (managed / 1024).clamp(32, 128) } else { share };
+    if rules.mark_gaps == MarkGaps::Quarters {
+        // No PROMO: equal to HIGH (D42).
+        return [min, min + share / 4, min + share / 2, min + share / 2];
+    }
     let step =
         (share / 4).max(mult_frac(managed, u64::from(tunables.watermark_scale_factor), 10_000));
     [min, min + step, min + 2 * step, min + 3 * step]
@@ -80,6 +91,15 @@ pub fn pcp_batch(managed: u64, may_be_zero: bool) -> u64 {
     if may_be_zero { raw } else { raw.max(1) }
 }
 
+/// The raw pcp batch of 3.16 (§2.2): the cap is 512 KiB. `batch` in use is at least 1, `high` is six
+/// times the raw value, so 0 in small zones.
+#[must_use]
+pub fn pcp_batch_fixed(managed: u64) -> u64 {
+    let base = ((managed / 1024).min(128) / 4).max(1);
+    let rounded = base + base / 2;
+    (1 << (63 - rounded.leading_zeros())) - 1
+}
+
 /// One bound of a pcp's high mark (§2.3): base pages of the zone shared by the CPUs.
 #[must_use]
 pub fn pcp_high(base_pages: u64, cpus: u64, batch: u64) -> u64 {
@@ -91,6 +111,19 @@ pub fn pcp_high(base_pages: u64, cpus: u64, batch: u64) -> u64 {
 pub fn stat_threshold(managed: u64, cpus: u64) -> u64 {
     // 128 MiB units: 2^15 pages of 4 KiB.
     (2 * fls(cpus) * (1 + fls(managed >> 15))).min(125)
+}
+
+/// The threshold while kswapd is awake (§3.8), from the gap between two marks.
+#[must_use]
+pub fn pressure_threshold(gap: u64, cpus: u64) -> u64 {
+    (gap / cpus.max(1)).clamp(1, 125)
+}
+
+/// percpu_drift_mark (§3.8), or `None` where the diffs cannot hide the way from LOW to MIN.
+#[must_use]
+pub fn drift_mark(high: u64, gap: u64, cpus: u64, threshold: u64) -> Option<u64> {
+    let hidden = cpus * threshold;
+    (hidden > gap).then_some(high + hidden)
 }
 
 /// Largest boost of a zone (§3.6), or `None` if boosting never acts on it.
@@ -123,6 +156,15 @@ pub fn is_pcp_order(order: Order, thp_order: Option<Order>) -> bool {
     order <= Order::COSTLY || Some(order) == thp_order
 }
 
+/// Whether per-CPU lists hold blocks of `order` under these rules (§2.1).
+#[must_use]
+pub fn is_cached_order(order: Order, thp_order: Option<Order>, orders: PcpOrders) -> bool {
+    match orders {
+        PcpOrders::Zero => order == Order::ZERO,
+        PcpOrders::ToCostly => is_pcp_order(order, thp_order),
+    }
+}
+
 /// Index of the per-CPU list for blocks of a pcp order and pcp type (§2.1).
 #[must_use]
 pub fn pcp_list(order: Order, migratetype: MigrateType, lists: ThpLists) -> usize {
@@ -136,7 +178,16 @@ pub fn pcp_list(order: Order, migratetype: MigrateType, lists: ThpLists) -> usiz
     }
 }
 
-/// Number of per-CPU lists (§2.1); without huge pages the 12 of orders 0 to 3.
+/// Number of per-CPU lists under these rules (§2.1).
+#[must_use]
+pub fn pcp_list_count(thp_order: Option<Order>, rules: &Rules) -> usize {
+    match rules.pcp_orders {
+        PcpOrders::Zero => 3,
+        PcpOrders::ToCostly => pcp_lists(thp_order, rules.thp_lists),
+    }
+}
+
+/// Number of per-CPU lists where they hold orders to 3 (§2.1); without huge pages the 12 of orders 0 to 3.
 #[must_use]
 pub fn pcp_lists(thp_order: Option<Order>, lists: ThpLists) -> usize {
     match (thp_order, lists) {

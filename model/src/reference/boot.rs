@@ -3,7 +3,7 @@
 use super::buddy::Placement;
 use super::list::FreeList;
 use super::pcp::{Pcp, PcpSizes};
-use super::{Frame, Reference, Zone, arith};
+use super::{Frame, Node, Reference, Zone, arith};
 use crate::vocab::{
     CpuId, EventCounters, Machine, MigrateType, NR_ZONES, NumaCounters, Order, PcpFlags, PcpTuning,
     Pfn, Rules, Tunables, ZoneFlags, ZoneSpan,
@@ -24,13 +24,17 @@ pub(super) fn boot(machine: &Machine, rules: Rules, tunables: Tunables) -> Refer
         grouping: true,
         min_free_kbytes: 0,
         zones,
+        nodes: vec![Node::default(); usize::from(machine.nodes)],
+        zonelists_built: 0,
         pageblocks: vec![MigrateType::Movable; (last - first) as usize],
         online: vec![true; usize::from(machine.cpus)],
         trylock_failures: vec![0; usize::from(machine.cpus)],
+        queued: vec![None; usize::from(machine.cpus)],
         events: EventCounters::default(),
         took_from: MigrateType::Movable,
         trace: None,
     };
+    reference.build_zonelists();
     let managed: u64 = reference.zones.iter().map(|zone| zone.managed).sum();
     let migratetypes = if machine.cma_built { 6 } else { 5 };
     reference.free_boot_memory();
@@ -54,10 +58,11 @@ fn empty_zone(machine: &Machine, rules: &Rules, zone: &ZoneSpan) -> Zone {
     };
     let pcp = Pcp {
         sizes: PcpSizes { batch: 1, flags, ..PcpSizes::default() },
-        lists: vec![VecDeque::new(); arith::pcp_lists(machine.thp_order, rules.thp_lists)],
+        lists: vec![VecDeque::new(); arith::pcp_list_count(machine.thp_order, rules)],
         ..Pcp::default()
     };
     Zone {
+        node: zone.node,
         kind: zone.kind,
         span: zone.span,
         present: count(&|pfn| view.is_present(pfn)) as u64,
@@ -77,6 +82,9 @@ fn empty_zone(machine: &Machine, rules: &Rules, zone: &ZoneSpan) -> Zone {
         numa: NumaCounters::default(),
         kswapd_wakeups: 0,
         stat_threshold: 0,
+        drift_mark: 0,
+        nr_alloc_batch: 0,
+        reclaimable: 0,
         pcp_disabled: false,
         pcps: vec![pcp; usize::from(machine.cpus)],
     }

@@ -1,6 +1,6 @@
 //! The buddy core: lists, merge, placement, split (§1.2 to §1.8).
 
-use super::arith::{buddy_of, is_pcp_order, merge_likely, split_pieces};
+use super::arith::{buddy_of, merge_likely, split_pieces};
 use super::{Frame, Reference};
 use crate::vocab::{CpuId, KmemEvent, MergeRetype, MigrateType, Order, Pfn};
 
@@ -128,11 +128,26 @@ impl Reference {
 
     /// Take the block at `pfn`, keep its first 2^`order` pages, and account as the era does.
     pub(super) fn take_and_expand(&mut self, cpu: CpuId, z: usize, pfn: Pfn, order: Order) {
+        let Frame::Free { list, .. } = self.zones[z].frame(pfn) else {
+            unreachable!("{pfn} heads no free block");
+        };
+        self.take_and_expand_to(cpu, z, pfn, order, list);
+    }
+
+    /// As `take_and_expand`, with the rest of the block going to the lists of `rest`.
+    pub(super) fn take_and_expand_to(
+        &mut self,
+        cpu: CpuId,
+        z: usize,
+        pfn: Pfn,
+        order: Order,
+        rest: MigrateType,
+    ) {
         let (found, list) = self.list_remove(z, pfn);
         self.took_from = list;
-        self.expand(z, pfn, found, order, list);
+        self.expand(z, pfn, found, order, rest);
         if self.hygiene() {
-            self.account(cpu, z, -(order.pages() as i64), list);
+            self.account(cpu, z, -(order.pages() as i64), rest);
         }
     }
 
@@ -148,8 +163,7 @@ impl Reference {
             self.zones[z].lists[candidate.index()][migratetype.index()].head()
         })?;
         self.take_and_expand(cpu, z, pfn, order);
-        let percpu_refill =
-            is_pcp_order(order, self.machine.thp_order) && migratetype.is_pcp_type();
+        let percpu_refill = self.is_cached_order(order) && migratetype.is_pcp_type();
         self.emit(|| KmemEvent::ZoneLocked { pfn, order, migratetype, percpu_refill });
         Some(pfn)
     }

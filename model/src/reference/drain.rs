@@ -4,8 +4,8 @@ use super::Reference;
 use super::buddy::Placement;
 use crate::contract::{CpuCaches, CpuHotplug, FaultInjection, StatWorker, Tuning, ZoneFlagControl};
 use crate::vocab::{
-    CpuId, DrainLoop, FreeListType, KmemEvent, MigrateType, PcpTuning, Tunables, TunablesError,
-    ZoneFlags, ZoneIdx,
+    CpuId, DrainLoop, FreeListType, KmemEvent, MigrateType, NodeId, PcpTuning, Tunables,
+    TunablesError, ZoneFlags, ZoneIdx,
 };
 
 impl Reference {
@@ -71,11 +71,20 @@ impl Reference {
 
     /// The limits that follow from the zone and the tunables, for one CPU's lists (§2.3).
     pub(super) fn open_lists(&mut self, z: usize, cpu: CpuId) {
-        let cpus = self.online_cpus();
+        let cpus = self.online_cpus_of(self.zones[z].node);
         let fraction = u64::from(self.tunables.percpu_pagelist_high_fraction);
         let auto = self.rules.pcp_tuning == PcpTuning::Auto;
         let may_be_zero = self.rules.batch_may_be_zero;
+        let tuning = self.rules.pcp_tuning;
         let zone = &mut self.zones[z];
+        if tuning == PcpTuning::Fixed {
+            // §2.2, 3.16: six batches, whatever the marks.
+            let raw = super::arith::pcp_batch_fixed(zone.managed);
+            let sizes = &mut zone.pcps[cpu.index()].sizes;
+            sizes.batch = raw.max(1);
+            (sizes.high, sizes.high_min, sizes.high_max) = (6 * raw, 6 * raw, 6 * raw);
+            return;
+        }
         let batch = super::arith::pcp_batch(zone.managed, may_be_zero).max(1);
         let by_low = super::arith::pcp_high(zone.marks[1] + zone.boost, cpus, batch);
         let by_fraction = |f: u64| super::arith::pcp_high(zone.managed / f, cpus, batch);
@@ -104,10 +113,35 @@ impl Reference {
         }
     }
 
+    /// §3.8: the normal threshold of every zone, its drift mark, and the pressure threshold where
+    /// kswapd is up.
     pub(super) fn update_thresholds(&mut self) {
         let cpus = self.online_cpus();
-        for zone in &mut self.zones {
+        for z in 0..self.zones.len() {
+            let zone = &mut self.zones[z];
             zone.stat_threshold = super::arith::stat_threshold(zone.managed, cpus);
+            let (gap, high) = (zone.marks[1] - zone.marks[0], zone.marks[2] + zone.boost);
+            // Once set it is never taken back.
+            if let Some(mark) = super::arith::drift_mark(high, gap, cpus, zone.stat_threshold) {
+                zone.drift_mark = mark;
+            }
+        }
+        for node in (0..self.machine.nodes).map(NodeId) {
+            self.set_node_thresholds(node);
+        }
+    }
+
+    /// A node's zones with a drift mark: the pressure threshold while its kswapd is up, else the
+    /// normal one.
+    pub(super) fn set_node_thresholds(&mut self, node: NodeId) {
+        let cpus = self.online_cpus();
+        let up = self.nodes[node.index()].kswapd.is_up();
+        for zone in self.zones.iter_mut().filter(|zone| zone.node == node && zone.drift_mark > 0) {
+            zone.stat_threshold = if up {
+                super::arith::pressure_threshold(zone.marks[1] - zone.marks[0], cpus)
+            } else {
+                super::arith::stat_threshold(zone.managed, cpus)
+            };
         }
     }
 
@@ -124,11 +158,30 @@ impl Reference {
             }
             work = excess > 0 || above;
         }
+        work | self.expire_lists(cpu, z)
+    }
+
+    /// The lists of remote zones are drained when the CPU has not used them for a while (§2.8, D37);
+    /// whether that leaves work.
+    fn expire_lists(&mut self, cpu: CpuId, z: usize) -> bool {
+        let local = self.zones[z].node == self.node_of(cpu);
+        let auto = self.rules.pcp_tuning == PcpTuning::Auto;
         let pcp = &mut self.zones[z].pcps[cpu.index()];
-        if pcp.expire != 0 && pcp.sizes.count != 0 {
-            pcp.expire = 0;
+        if pcp.expire == 0 || pcp.sizes.count == 0 {
+            return false;
         }
-        work
+        if local {
+            pcp.expire = 0;
+            return false;
+        }
+        pcp.expire -= 1;
+        if pcp.expire > 0 {
+            // Up to 6.6 the countdown did not keep the worker going (bug P21).
+            return auto;
+        }
+        let batch = pcp.sizes.batch;
+        self.free_bulk(cpu, cpu, z, batch, 0);
+        true
     }
 
     /// Which CPU is the one and only that a local trylock may fail for: consume one failure.
@@ -146,49 +199,6 @@ impl Reference {
     /// the Movable ones (§1.13).
     pub(super) fn pcp_type(of: MigrateType) -> MigrateType {
         if of.is_pcp_type() { of } else { MigrateType::Movable }
-    }
-}
-
-impl CpuCaches for Reference {
-    fn drain_cpu(&mut self, by: CpuId, cpu: CpuId) {
-        if self.is_up(cpu) {
-            for z in 0..self.zones.len() {
-                self.drain_zone_of(by, cpu, z);
-            }
-        }
-    }
-
-    fn drain_all(&mut self, by: CpuId, zone: Option<ZoneIdx>) {
-        let zones = match zone {
-            Some(zone) => zone.index()..zone.index() + 1,
-            None => 0..self.zones.len(),
-        };
-        for cpu in (0..self.machine.cpus).map(CpuId) {
-            if self.is_up(cpu) {
-                for z in zones.clone() {
-                    self.drain_zone_of(by, cpu, z);
-                }
-            }
-        }
-    }
-
-    fn pcp_disable(&mut self, by: CpuId, zone: ZoneIdx) {
-        let z = zone.index();
-        if self.zones[z].pcp_disabled {
-            return;
-        }
-        self.zones[z].pcp_disabled = true;
-        for cpu in (0..self.machine.cpus).map(CpuId) {
-            self.close_lists(z, cpu);
-        }
-        self.drain_all(by, Some(zone));
-    }
-
-    fn pcp_enable(&mut self, zone: ZoneIdx) {
-        if self.zones[zone.index()].pcp_disabled {
-            self.zones[zone.index()].pcp_disabled = false;
-            self.update_pcp_limits_of(zone.index());
-        }
     }
 }
 
@@ -236,6 +246,8 @@ impl CpuHotplug for Reference {
             return false;
         }
         self.drain_cpu(by, cpu);
+        // Whatever work was queued on it is done with that.
+        self.queued[cpu.index()] = None;
         for z in 0..self.zones.len() {
             self.fold(cpu, z);
         }

@@ -171,7 +171,10 @@ impl Reference {
             if claim { self.claim_pageblock(cpu, z, head, order, start) } else { None }
         };
         let pfn = claimed.unwrap_or_else(|| {
-            self.take_and_expand(cpu, z, head, order);
+            // The rest goes to its pageblock's list, whatever list the block lay on: after a merge
+            // that retyped the first pageblock only (bug P11's first fix) these differ.
+            let rest = self.block_type(head);
+            self.take_and_expand_to(cpu, z, head, order, rest);
             head
         });
         self.emit_extfrag(pfn, order, found, start, other);
@@ -346,6 +349,9 @@ impl Reference {
     fn boost_for_fallback(&mut self, z: usize, flags: AllocFlags) {
         let pages = self.machine.pageblock_order.pages();
         let factor = self.tunables.watermark_boost_factor;
+        if !self.rules.boost {
+            return;
+        }
         let zone = &mut self.zones[z];
         let Some(max) = max_boost(zone.managed, zone.marks[2], pages, factor) else { return };
         zone.boost = (zone.boost + pages).min(max);

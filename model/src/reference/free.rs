@@ -1,6 +1,6 @@
 //! The free path (§1.16, §2.5, D18).
 
-use super::arith::{is_pcp_order, pcp_list};
+use super::arith::pcp_list;
 use super::buddy::Placement;
 use super::pcp::{AfterFree, CachedBlock};
 use super::{Frame, Reference};
@@ -28,7 +28,7 @@ impl Reference {
     pub(super) fn free_one(&mut self, cpu: CpuId, pfn: Pfn, order: Order) {
         let z = self.prepare_free(pfn, order);
         let own = self.block_type(pfn);
-        if !is_pcp_order(order, self.machine.thp_order) {
+        if !self.is_cached_order(order) {
             self.free_direct(cpu, z, pfn, order, own);
             self.count_free(order);
             return;
@@ -124,6 +124,7 @@ impl Reference {
             )
         {
             self.zones[z].flags.remove(ZoneFlags::BELOW_HIGH);
+            self.revive_kswapd(self.zones[z].node);
         }
     }
 }
@@ -134,7 +135,7 @@ impl BatchFree for Reference {
         let mut listed = Vec::new();
         for &(pfn, order) in pages {
             let z = self.prepare_free(pfn, order);
-            if is_pcp_order(order, self.machine.thp_order) {
+            if self.is_cached_order(order) {
                 listed.push((z, pfn, order));
             } else {
                 let own = self.block_type(pfn);

@@ -42,7 +42,13 @@ impl Reference {
     }
 
     /// Release one reserved pageblock of one zone to `to`; whether anything moved.
-    fn unreserve_in(&mut self, cpu: CpuId, z: usize, to: MigrateType, force: bool) -> bool {
+    pub(super) fn unreserve_in(
+        &mut self,
+        cpu: CpuId,
+        z: usize,
+        to: MigrateType,
+        force: bool,
+    ) -> bool {
         let pages = self.machine.pageblock_order.pages();
         if !force && self.zones[z].nr_reserved_highatomic <= pages {
             return false;
@@ -79,6 +85,7 @@ impl Reference {
 impl HighAtomicReserve for Reference {
     fn unreserve_highatomic(&mut self, cpu: CpuId, migratetype: MigrateType, force: bool) -> bool {
         let to = self.request_type(migratetype);
-        (0..self.zones.len()).rev().any(|z| self.unreserve_in(cpu, z, to, force))
+        let list = self.nodes[self.node_of(cpu).index()].lists.fallback.clone();
+        list.into_iter().any(|z| self.unreserve_in(cpu, z, to, force))
     }
 }

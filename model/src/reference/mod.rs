@@ -12,9 +12,13 @@
 //! | `fallback` | other types' blocks (§1.9 to §1.12) |
 //! | `highatomic`, `isolate` | reserves and isolation (§1.13, §1.15) |
 //! | [`pcp`] | per-CPU list sizes: refill and drain amounts (§2.2 to §2.5) |
-//! | `drain` | emptying per-CPU lists, the worker, hotplug (§2.6 to §2.8) |
+//! | `drain`, `work` | emptying per-CPU lists, the worker, hotplug (§2.6 to §2.8) |
 //! | `watermark`, `vmstat` | decisions and counters (§3) |
+//! | `zonelist`, `scan` | which zone comes next (§4.1, §4.3) |
+//! | `fair` | zones of a node taking turns (§5) |
 //! | `alloc`, `free` | the paths (§2.4, §2.5, §4.2, §4.3, §4.6) |
+//! | `kswapd`, `nodes` | the nodes and their daemon (§4.5) |
+//! | [`SlowWalk`] | the slow path (§4.4) |
 //! | `observe` | what can be seen |
 //! | [`steps`] | the same operations cut at their locks |
 
@@ -23,25 +27,33 @@ pub mod arith;
 mod boot;
 mod buddy;
 mod drain;
+mod fair;
 mod fallback;
 mod free;
 mod highatomic;
 mod isolate;
+mod kswapd;
 mod list;
+mod nodes;
 mod observe;
 pub mod pcp;
+mod scan;
+mod slow;
 pub mod steps;
 mod vmstat;
 mod watermark;
+mod work;
+mod zonelist;
 
 use crate::vocab::{
     CpuId, EventCounters, KmemEvent, Machine, MachineError, MigrateType, NR_MIGRATETYPES,
-    NR_PAGE_ORDERS, NR_ZONES, NumaCounters, Order, Pfn, PfnRange, Rules, RulesError, Tunables,
-    TunablesError, ZoneFlags, ZoneKind,
+    NR_PAGE_ORDERS, NR_ZONES, NodeId, NodeState, NumaCounters, Order, Pfn, PfnRange, Rules,
+    RulesError, Tunables, TunablesError, ZoneFlags, ZoneKind,
 };
 use alloc_crate::vec::Vec;
 use list::FreeList;
 use pcp::Pcp;
+pub use slow::SlowWalk;
 
 use ::alloc as alloc_crate;
 
@@ -56,12 +68,17 @@ pub struct Reference {
     /// min_free_kbytes in force, in KiB.
     min_free_kbytes: u64,
     zones: Vec<Zone>,
+    nodes: Vec<Node>,
+    /// Times that the zonelists were built: the cookie of walks (§4.1).
+    zonelists_built: u64,
     /// The type of every pageblock, from the pageblock of the lowest frame up. Zones may share a
     /// pageblock at their edge, so the types belong to no zone.
     pageblocks: Vec<MigrateType>,
     online: Vec<bool>,
     /// Attempts of each CPU to lock its own lists that are still to fail.
     trylock_failures: Vec<u32>,
+    /// The drain that waits for each CPU's worker.
+    queued: Vec<Option<work::WorkItem>>,
     events: EventCounters,
     /// The list that the last block was taken from.
     took_from: MigrateType,
@@ -72,6 +89,7 @@ pub struct Reference {
 /// One zone.
 #[derive(Clone, Debug)]
 struct Zone {
+    node: NodeId,
     kind: ZoneKind,
     span: PfnRange,
     present: u64,
@@ -93,8 +111,24 @@ struct Zone {
     numa: NumaCounters,
     kswapd_wakeups: u64,
     stat_threshold: u64,
+    /// percpu_drift_mark; 0 is none (§3.8).
+    drift_mark: u64,
+    /// NR_ALLOC_BATCH, the zone's part (§5).
+    nr_alloc_batch: i64,
+    /// zone_reclaimable_pages, as the embedder told.
+    reclaimable: u64,
     pcp_disabled: bool,
     pcps: Vec<Pcp>,
+}
+
+/// One node.
+#[derive(Clone, Debug, Default)]
+struct Node {
+    lists: zonelist::Zonelists,
+    /// What others see of kswapd.
+    state: NodeState,
+    /// kswapd itself.
+    kswapd: kswapd::Kswapd,
 }
 
 /// What one frame is. Only the first frame of a block knows the block's order.
@@ -222,6 +256,22 @@ impl Reference {
         let span = self.zones[z].span;
         (span.start.0 <= start && start + pages <= span.end.0)
             .then(|| PfnRange::new(start, start + pages))
+    }
+
+    /// Whether per-CPU lists hold blocks of `order` (§2.1).
+    fn is_cached_order(&self, order: Order) -> bool {
+        arith::is_cached_order(order, self.machine.thp_order, self.rules.pcp_orders)
+    }
+
+    /// §2.3: the CPUs that share a zone's pages: those online of its node; if there are none, all.
+    fn online_cpus_of(&self, node: NodeId) -> u64 {
+        let machine = self.machine.as_ref();
+        let local =
+            machine.cpu_ids().filter(|&cpu| machine.node_of(cpu) == node && self.is_up(cpu));
+        match local.count() as u64 {
+            0 => self.online_cpus(),
+            local => local,
+        }
     }
 
     fn online_cpus(&self) -> u64 {

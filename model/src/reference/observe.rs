@@ -29,8 +29,9 @@ impl Observe for Reference {
             .sum();
         let diffs = z.pcps.iter().map(|pcp| pcp.vm_stat_diff).sum::<i64>();
         let cma_diffs = z.pcps.iter().map(|pcp| pcp.vm_cma_diff).sum::<i64>();
+        let batch_diffs = z.pcps.iter().map(|pcp| pcp.vm_batch_diff).sum::<i64>();
         ZoneState {
-            node: self.machine.zones[zone.index()].node,
+            node: z.node,
             kind: z.kind,
             start_pfn: z.span.start.0,
             spanned: z.span.len(),
@@ -53,9 +54,9 @@ impl Observe for Reference {
             numa: z.numa,
             kswapd_wakeups: z.kswapd_wakeups,
             stat_threshold: z.stat_threshold,
-            nr_alloc_batch: 0,
-            nr_alloc_batch_exact: 0,
-            drift_mark: 0,
+            nr_alloc_batch: z.nr_alloc_batch,
+            nr_alloc_batch_exact: z.nr_alloc_batch + batch_diffs,
+            drift_mark: z.drift_mark,
         }
     }
 
@@ -75,6 +76,7 @@ impl Observe for Reference {
             expire: pcp.expire,
             vm_stat_diff: pcp.vm_stat_diff,
             vm_cma_diff: pcp.vm_cma_diff,
+            drain_queued: self.queued[cpu.index()].is_some_and(|item| item.covers(zone)),
         }
     }
 
@@ -93,7 +95,7 @@ impl Observe for Reference {
     }
 
     fn pcp_list_count(&self) -> usize {
-        arith::pcp_lists(self.machine.thp_order, self.rules.thp_lists)
+        arith::pcp_list_count(self.machine.thp_order, &self.rules)
     }
 
     fn for_each_cached(&self, cpu: CpuId, zone: ZoneIdx, list: usize, visit: &mut dyn FnMut(Pfn)) {

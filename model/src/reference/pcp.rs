@@ -57,6 +57,9 @@ impl PcpSizes {
 
     /// Number of blocks of `order` that a refill asks for (§2.4).
     pub fn refill_blocks(&mut self, order: Order, zone: ZoneFlags, tuning: PcpTuning) -> u64 {
+        if tuning == PcpTuning::Fixed {
+            return self.batch;
+        }
         if tuning == PcpTuning::FreeFactor {
             return if self.batch > 1 { (self.batch >> order.get()).max(2) } else { self.batch };
         }
@@ -91,6 +94,14 @@ impl PcpSizes {
     ) -> AfterFree {
         let pages = order.pages();
         let high_order = order > Order::ZERO && order <= Order::COSTLY;
+        if tuning == PcpTuning::Fixed {
+            self.count += pages;
+            return if self.count >= self.high {
+                AfterFree::Drain(self.batch)
+            } else {
+                AfterFree::Keep
+            };
+        }
         if tuning == PcpTuning::FreeFactor {
             self.count += pages;
             return self.after_free_by_factor(high_order, zone);
@@ -223,4 +234,6 @@ pub(super) struct Pcp {
     pub(super) expire: u8,
     pub(super) vm_stat_diff: i64,
     pub(super) vm_cma_diff: i64,
+    /// This CPU's diff of NR_ALLOC_BATCH.
+    pub(super) vm_batch_diff: i64,
 }

@@ -16,12 +16,11 @@
 //! | worker | for each zone: the fold; the decay of the lists |
 
 use super::alloc::Attempt;
-use super::arith::is_pcp_order;
+use super::scan::Scan;
 use super::{Frame, Reference};
 use crate::contract::{Outcome, Refusal, Request};
-use crate::vocab::{AllocFlags, CpuId, MigrateType, Order, Pfn, ZoneIdx};
+use crate::vocab::{CpuId, MigrateType, Order, Pfn, ZoneIdx};
 use alloc::collections::VecDeque;
-use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
 
 /// One operation underway.
@@ -45,7 +44,7 @@ pub enum Answer {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Work {
     Refused(Refusal),
-    Alloc { attempt: Attempt, zonelist: Vec<usize>, place: usize, at: AllocAt },
+    Alloc { scan: Scan, zone: Option<usize>, at: AllocAt },
     Free { blocks: VecDeque<(Pfn, Order)>, at: FreeAt },
     Drain { todo: VecDeque<(CpuId, usize)> },
     Switch { disable: bool, zone: usize, cpu: Option<u16> },
@@ -97,10 +96,8 @@ impl Reference {
     /// An allocation.
     #[must_use]
     pub fn walk_alloc(&self, cpu: CpuId, request: Request) -> Walk {
-        let work = match self.plan(request) {
-            Ok((attempt, zonelist)) => {
-                Work::Alloc { attempt, zonelist, place: 0, at: AllocAt::Check }
-            }
+        let work = match self.plan(cpu, request) {
+            Ok(scan) => Work::Alloc { scan, zone: None, at: AllocAt::Check },
             Err(refusal) => Work::Refused(refusal),
         };
         Walk { cpu, work }
@@ -119,7 +116,7 @@ impl Reference {
         for (pfn, order) in blocks {
             self.prepare_free(*pfn, *order);
         }
-        let listed = |order: Order| is_pcp_order(order, self.machine.thp_order);
+        let listed = |order: Order| self.is_cached_order(order);
         let past = blocks.iter().filter(|(_, order)| !listed(*order));
         let blocks = past.chain(blocks.iter().filter(|(_, order)| listed(*order)));
         let blocks = blocks.copied().collect();
@@ -157,25 +154,21 @@ impl Reference {
         let cpu = walk.cpu;
         match &mut walk.work {
             Work::Refused(refusal) => Some(Answer::Outcome(Outcome::Refused(*refusal))),
-            Work::Alloc { attempt, zonelist, place, at } => {
-                let z = zonelist[*place];
-                let next = self.step_alloc(cpu, z, attempt, *at, busy);
-                let next = match next {
-                    AllocNext::Go(next) => Some(next),
+            Work::Alloc { scan, zone, at } => {
+                let failed = Some(Answer::Outcome(Outcome::SlowPath));
+                let Some(z) = zone.or_else(|| self.next_zone(cpu, scan)) else { return failed };
+                *zone = Some(z);
+                match self.step_alloc(cpu, z, &scan.attempt, *at, busy) {
+                    AllocNext::Go(next) => *at = next,
                     AllocNext::Page(pfn) => return Some(Answer::Outcome(Outcome::Page(pfn))),
-                    AllocNext::NextZone if *place + 1 < zonelist.len() => {
-                        *place += 1;
-                        Some(AllocAt::Check)
+                    AllocNext::NextZone => {
+                        *zone = self.next_zone(cpu, scan);
+                        if zone.is_none() {
+                            return failed;
+                        }
+                        *at = AllocAt::Check;
                     }
-                    AllocNext::NextZone if attempt.flags.contains(AllocFlags::NOFRAGMENT) => {
-                        attempt.flags.remove(AllocFlags::NOFRAGMENT);
-                        *place = 0;
-                        Some(AllocAt::Check)
-                    }
-                    AllocNext::NextZone => None,
-                };
-                let Some(next) = next else { return Some(Answer::Outcome(Outcome::SlowPath)) };
-                *at = next;
+                }
                 None
             }
             Work::Free { blocks, at } => {
@@ -235,8 +228,11 @@ impl Reference {
     pub fn fingerprint(&self, into: &mut impl Hasher) {
         self.pageblocks.hash(into);
         self.online.hash(into);
-        self.trylock_failures.hash(into);
-        (self.events.pgalloc, self.events.pgfree).hash(into);
+        (&self.trylock_failures, &self.queued).hash(into);
+        (self.events, self.zonelists_built).hash(into);
+        for node in &self.nodes {
+            (node.state, &node.kswapd).hash(into);
+        }
         for zone in &self.zones {
             for (at, frame) in zone.frames.iter().enumerate() {
                 match frame {
@@ -254,9 +250,10 @@ impl Reference {
             (zone.nr_reserved_highatomic, zone.nr_isolate_pageblock, zone.boost).hash(into);
             (zone.marks, zone.lowmem_reserve, zone.flags, zone.numa).hash(into);
             (zone.kswapd_wakeups, zone.stat_threshold, zone.pcp_disabled).hash(into);
+            (zone.drift_mark, zone.nr_alloc_batch, zone.reclaimable).hash(into);
             for pcp in &zone.pcps {
                 (pcp.sizes, &pcp.lists, pcp.expire).hash(into);
-                (pcp.vm_stat_diff, pcp.vm_cma_diff).hash(into);
+                (pcp.vm_stat_diff, pcp.vm_cma_diff, pcp.vm_batch_diff).hash(into);
             }
         }
     }
@@ -284,9 +281,7 @@ impl Reference {
     ) -> AllocNext {
         match at {
             AllocAt::Check if !self.zone_allows(z, attempt) => AllocNext::NextZone,
-            AllocAt::Check if is_pcp_order(attempt.order, self.machine.thp_order) => {
-                AllocNext::Go(AllocAt::Lists)
-            }
+            AllocAt::Check if self.is_cached_order(attempt.order) => AllocNext::Go(AllocAt::Lists),
             AllocAt::Check => AllocNext::Go(AllocAt::Zone),
             AllocAt::Lists => {
                 let taken = (self.trylock(cpu) && !busy)
@@ -296,7 +291,7 @@ impl Reference {
             }
             AllocAt::Zone => AllocNext::Go(AllocAt::Wake(self.take_listed(cpu, z, attempt))),
             AllocAt::Wake(taken) => {
-                self.wake_kswapd(z, attempt);
+                self.wake_for_boost(z, attempt);
                 match taken {
                     Some(pfn) if attempt.reserves() => AllocNext::Go(AllocAt::Reserve(pfn)),
                     Some(pfn) => AllocNext::Page(pfn),
@@ -321,7 +316,7 @@ impl Reference {
     ) -> Option<FreeAt> {
         // A block that was handed out lies in a zone.
         let z = self.zone_at(pfn)?;
-        let listed = is_pcp_order(order, self.machine.thp_order);
+        let listed = self.is_cached_order(order);
         match at {
             FreeAt::Type if listed => match self.block_type(pfn) {
                 MigrateType::Isolate => Some(FreeAt::Zone(MigrateType::Isolate)),

@@ -3,11 +3,12 @@
 use super::Reference;
 use crate::vocab::{CpuId, FreeListType, MigrateType, Order};
 
-/// The two zone counters that go through per-CPU diffs.
+/// The zone counters that go through per-CPU diffs.
 #[derive(Clone, Copy)]
 enum Item {
     FreePages,
     FreeCma,
+    AllocBatch,
 }
 
 impl Reference {
@@ -35,6 +36,11 @@ impl Reference {
         self.update(cpu, z, Item::FreeCma, delta);
     }
 
+    /// NR_ALLOC_BATCH (D38).
+    pub(super) fn account_batch(&mut self, cpu: CpuId, z: usize, delta: i64) {
+        self.update(cpu, z, Item::AllocBatch, delta);
+    }
+
     /// §3.8: x = diff + delta; beyond the threshold all of x goes to the zone.
     fn update(&mut self, cpu: CpuId, z: usize, item: Item, delta: i64) {
         let zone = &mut self.zones[z];
@@ -42,6 +48,7 @@ impl Reference {
         let (diff, global) = match item {
             Item::FreePages => (&mut pcp.vm_stat_diff, &mut zone.nr_free_pages),
             Item::FreeCma => (&mut pcp.vm_cma_diff, &mut zone.nr_free_cma),
+            Item::AllocBatch => (&mut pcp.vm_batch_diff, &mut zone.nr_alloc_batch),
         };
         let x = *diff + delta;
         if x.unsigned_abs() > zone.stat_threshold {
@@ -58,9 +65,11 @@ impl Reference {
         let pcp = &mut zone.pcps[cpu.index()];
         let (free, cma) =
             (core::mem::take(&mut pcp.vm_stat_diff), core::mem::take(&mut pcp.vm_cma_diff));
+        let batch = core::mem::take(&mut pcp.vm_batch_diff);
         zone.nr_free_pages += free;
         zone.nr_free_cma += cma;
-        free != 0 || cma != 0
+        zone.nr_alloc_batch += batch;
+        free != 0 || cma != 0 || batch != 0
     }
 
     /// NR_FREE_PAGES as the hot paths read it: without diffs, negatives as 0.
@@ -72,12 +81,34 @@ impl Reference {
         self.zones[z].nr_free_cma.max(0)
     }
 
-    /// An allocation of `pages` base pages by `operations` operations came from `z` (§6.1).
-    pub(super) fn count_alloc(&mut self, z: usize, pages: u64, operations: u64) {
-        let zone = &mut self.zones[z];
-        self.events.pgalloc[zone.kind.index()] += pages;
-        zone.numa.hit += operations;
-        zone.numa.local += operations;
+    /// NR_FREE_PAGES with every CPU's diff, never below 0 (the snapshot of §3.8).
+    pub(super) fn exact_free(&self, z: usize) -> i64 {
+        let zone = &self.zones[z];
+        let diffs: i64 = zone.pcps.iter().map(|pcp| pcp.vm_stat_diff).sum();
+        (zone.nr_free_pages + diffs).max(0)
+    }
+
+    /// An allocation of `pages` base pages by `operations` operations on `cpu` came from `z` (§6.1,
+    /// D35).
+    pub(super) fn count_alloc(
+        &mut self,
+        cpu: CpuId,
+        z: usize,
+        preferred: usize,
+        pages: u64,
+        operations: u64,
+    ) {
+        self.events.pgalloc[self.zones[z].kind.index()] += pages;
+        let node = self.zones[z].node;
+        let local = node == self.node_of(cpu);
+        if node == self.zones[preferred].node {
+            self.zones[z].numa.hit += operations;
+        } else {
+            self.zones[z].numa.miss += operations;
+            self.zones[preferred].numa.foreign += operations;
+        }
+        let numa = &mut self.zones[z].numa;
+        *(if local { &mut numa.local } else { &mut numa.other }) += operations;
     }
 
     pub(super) fn count_free(&mut self, order: Order) {

@@ -4,8 +4,9 @@ use super::Reference;
 use super::arith;
 use crate::contract::Watermarks;
 use crate::vocab::{
-    AllocFlags, Gfp, Mark, MigrateType, NR_ZONES, Order, ReserveFlags, ZoneIdx, ZoneKind,
+    AllocFlags, FreeCheck, Gfp, Mark, MigrateType, NR_ZONES, Order, ReserveFlags, ZoneIdx, ZoneKind,
 };
+use alloc::vec;
 
 impl Reference {
     /// §3.1: a value given by the user stays; else the formula with the current high marks.
@@ -18,7 +19,7 @@ impl Reference {
             .sum();
         self.min_free_kbytes = match self.tunables.min_free_kbytes {
             Some(kbytes) => u64::from(kbytes),
-            None => arith::min_free_kbytes(lowmem),
+            None => arith::min_free_kbytes(lowmem, self.rules.mark_gaps),
         };
     }
 
@@ -28,18 +29,20 @@ impl Reference {
             |kind: ZoneKind| kind != ZoneKind::Movable || self.rules.movable_is_lowmem;
         let lowmem: u64 =
             self.zones.iter().filter(|zone| lowmem_kind(zone.kind)).map(|zone| zone.managed).sum();
-        let mut managed = [0; NR_ZONES];
+        let mut managed = vec![[0; NR_ZONES]; self.nodes.len()];
         for zone in &self.zones {
-            managed[zone.kind.index()] = zone.managed;
+            managed[zone.node.index()][zone.kind.index()] = zone.managed;
         }
         let pages_min = self.min_free_kbytes / 4;
         for zone in &mut self.zones {
             zone.boost = 0;
             let share = (pages_min * zone.managed).checked_div(lowmem).unwrap_or(0);
             zone.marks = arith::marks(zone.kind, zone.managed, share, &self.rules, &self.tunables);
+            let of_node = &managed[zone.node.index()];
             zone.lowmem_reserve =
-                arith::lowmem_reserve(zone.kind, &managed, &self.tunables.lowmem_reserve_ratio);
+                arith::lowmem_reserve(zone.kind, of_node, &self.tunables.lowmem_reserve_ratio);
         }
+        self.refill_batches();
     }
 
     /// The effective mark: base plus boost.
@@ -111,11 +114,15 @@ impl Reference {
     ) -> bool {
         let free = free - self.unusable(z, order, flags);
         let reserve = self.zones[z].lowmem_reserve[highest.index()] as i64;
-        if free <= self.lowered(mark, flags) + reserve {
+        let min = self.lowered(mark, flags);
+        if free <= min + reserve {
             return false;
         }
         if order == Order::ZERO {
             return true;
+        }
+        if self.rules.free_check == FreeCheck::HalvePerOrder {
+            return self.passes_by_halves(z, order, min, free);
         }
         let reserve_block = flags.intersects(AllocFlags::HIGHATOMIC | AllocFlags::OOM)
             || (self.rules.reserve_flags == ReserveFlags::Harder
@@ -126,6 +133,17 @@ impl Reference {
             MigrateType::PCP.into_iter().any(has)
                 || (flags.contains(AllocFlags::CMA) && has(MigrateType::Cma))
                 || (reserve_block && has(MigrateType::HighAtomic))
+        })
+    }
+
+    /// §3.4, 3.16: without the blocks of each lower order, above a mark halved each time.
+    fn passes_by_halves(&self, z: usize, order: Order, min: i64, free: i64) -> bool {
+        let (mut min, mut free) = (min, free);
+        Order::ZERO.up_to(self.machine.max_order).take_while(|o| *o < order).all(|o| {
+            let blocks: usize = self.zones[z].lists[o.index()].iter().map(|list| list.len()).sum();
+            free -= (blocks as u64 * o.pages()) as i64;
+            min /= 2;
+            free > min
         })
     }
 

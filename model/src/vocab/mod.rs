@@ -23,11 +23,11 @@ pub use machine::{MAX_CPUS, MachineError, MachineRef, ZoneSpan};
 pub use migratetype::{MigrateType, NR_MIGRATETYPES, NR_PCP_TYPES};
 pub use node::{LOCAL_DISTANCE, MAX_NODES, NodeId, NodeMask, NodeState, REMOTE_DISTANCE};
 pub use rules::{
-    DrainLoop, FairPolicy, Fallback, FreeCheck, FreeListType, HighatomicAccess, HighatomicLimit,
-    MarkGaps, MergeRetype, NodeLoad, PcpOrders, PcpTuning, ReserveFlags, ReserveIndex, Rules,
-    RulesError, ThpLists, Vmstat, ZonelistOrder,
+    DrainLoop, DrainScheme, FairPolicy, Fallback, FreeCheck, FreeListType, HighatomicAccess,
+    HighatomicLimit, MarkGaps, MergeRetype, NodeLoad, PcpOrders, PcpTuning, ReserveFlags,
+    ReserveIndex, Rules, RulesError, ThpLists, Vmstat, ZonelistOrder,
 };
 pub use state::{NR_PCP_LISTS_MAX, PcpFlags, PcpState, ZoneFlags, ZoneState};
 pub use tracepoint::KmemEvent;
 pub use tunables::{Tunables, TunablesError};
-pub use zone::{NR_ZONES, ZoneKind};
+pub use zone::{NR_ZONES, ZoneKind, ZoneName};

@@ -169,6 +169,16 @@ pub enum DrainLoop {
     Bounded,
 }
 
+/// Who empties the lists of other CPUs when all are drained (page_alloc.md §2.7, §2.9).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum DrainScheme {
+    /// Up to 5.19 (read there; since 4.11 from memory only): a work item is queued on each CPU that
+    /// has pages, the worker there drains its own lists, and the drainer waits for each of them.
+    WorkItem,
+    /// 6.0 and later: the drainer takes each CPU's list lock itself and waits for nobody's turn.
+    Remote,
+}
+
 /// The release whose /proc texts are followed: names and columns differ between builds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Vmstat {
@@ -221,6 +231,8 @@ pub struct Rules {
     pub below_high: bool,
     /// Drain of one CPU's lists.
     pub drain_loop: DrainLoop,
+    /// Drain of all CPUs' lists.
+    pub drain_scheme: DrainScheme,
     /// The raw pcp batch of a small zone is 0 (the consumer uses 1) as up to 6.18; later it is 1.
     pub batch_may_be_zero: bool,
     /// The Movable zone counts as low memory when min_free_kbytes is shared out (6.1, seen in a
@@ -269,7 +281,8 @@ pub struct Rules {
 impl Rules {
     /// Linux 3.17: its policy of zones (fair turns, zonelists, marks, reserves, checks, fixed per-CPU
     /// lists of single pages). What the fact sheet does not describe of that kernel follows 6.1:
-    /// fallback between migratetypes, with no MIGRATE_RESERVE, and the slow path.
+    /// fallback between migratetypes, with no MIGRATE_RESERVE, and the slow path. Its drains interrupt the
+    /// other CPUs, which then drain at once: as with remote drains, nobody waits for a CPU's work.
     #[must_use]
     pub const fn linux_3_17() -> Self {
         Self {
@@ -309,6 +322,7 @@ impl Rules {
             refuse_straddling: false,
             below_high: false,
             drain_loop: DrainLoop::OneShot,
+            drain_scheme: DrainScheme::Remote,
             batch_may_be_zero: true,
             movable_is_lowmem: true,
             show_promo: false,
@@ -352,6 +366,7 @@ impl Rules {
             refuse_straddling: true,
             below_high: true,
             drain_loop: DrainLoop::Bounded,
+            drain_scheme: DrainScheme::Remote,
             batch_may_be_zero: true,
             movable_is_lowmem: false,
             show_promo: true,
@@ -398,11 +413,12 @@ impl Rules {
     }
 
     /// The presets by name.
-    pub const PRESETS: [(&'static str, Self); 4] = [
+    pub const PRESETS: [(&'static str, Self); 5] = [
         ("linux_6_1", Self::linux_6_1()),
         ("linux_6_12", Self::linux_6_12()),
         ("linux_6_18", Self::linux_6_18()),
         ("linux_6_12_29", Self::linux_6_12_29()),
+        ("linux_3_17", Self::linux_3_17()),
     ];
 
     /// Up to 6.9 and from 6.10 on lists, types and accounting are kept in two ways, and the switches
@@ -417,12 +433,6 @@ impl Rules {
             if holds { Ok(()) } else { Err(RulesError { switch, value, fallback }) }
         };
         let lists_old = matches!(self.free_list_type, FreeListType::Cached);
-        if matches!(self.pcp_orders, PcpOrders::Zero) != matches!(self.pcp_tuning, PcpTuning::Fixed)
-        {
-            let value =
-                if matches!(self.pcp_orders, PcpOrders::Zero) { "fixed" } else { "not fixed" };
-            return wants("pcp_tuning (by pcp_orders)", value, false);
-        }
         if old {
             wants("free_list_type", "cached", lists_old)?;
             wants("highatomic_free_only", "off", !self.highatomic_free_only)?;

@@ -134,4 +134,7 @@ pub struct PcpState {
     pub vm_stat_diff: i64,
     /// This CPU's diff of NR_FREE_CMA_PAGES for the zone.
     pub vm_cma_diff: i64,
+    /// A drain's work item for this zone is queued on the CPU and has not run yet (only under
+    /// [`DrainScheme::WorkItem`](super::DrainScheme::WorkItem); no kernel counter).
+    pub drain_queued: bool,
 }

@@ -1,5 +1,6 @@
 //! Zone kinds.
 
+use super::NodeId;
 use core::fmt;
 
 /// Number of zone kinds of a 64-bit x86 build (MAX_NR_ZONES).
@@ -61,6 +62,25 @@ impl ZoneKind {
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// A zone by its node and kind, as /proc names it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ZoneName {
+    /// The node.
+    pub node: NodeId,
+    /// The kind.
+    pub kind: ZoneKind,
+}
+
+/// `DMA32` on node 0, `node 1 DMA32` elsewhere.
+impl fmt::Display for ZoneName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.node != NodeId(0) {
+            write!(f, "node {} ", self.node)?;
+        }
+        f.write_str(self.kind.name())
     }
 }
 

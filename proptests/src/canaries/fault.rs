@@ -70,6 +70,10 @@ faults! {
     IsolatesAnything = "isolates-anything", laws: false;
     /// The worker does nothing.
     IdleWorker = "idle-worker", laws: true;
+    /// A drain by work items does not wait for the workers.
+    DrainsAtOnce = "drains-at-once", laws: true;
+    /// A CPU's worker does nothing, and says that it did.
+    SkipsWork = "skips-work", laws: true;
     /// A sysctl write is dropped.
     DropsSysctl = "drops-sysctl", laws: false;
 }

@@ -2,11 +2,13 @@
 //! harness that lets one live is blind, however green it is.
 
 mod fault;
+mod locks;
 mod planted;
 mod races;
 mod unordered;
 
 pub use fault::Fault;
+pub use locks::{TwoLists, WakesUnderLock, ZoneFirst};
 pub use planted::Planted;
 pub use races::{RACES, Race, RacyDeadlock, RacyLoss, RacyTwice, WeakOnce};
 pub use unordered::{DrainSkips, GivesUp, LostFree, TwiceOut, UNORDERED};

@@ -3,14 +3,14 @@
 use super::Fault;
 use crate::script::Script;
 use mmspec_model::contract::{
-    BatchFree, BulkAlloc, CpuCaches, CpuHotplug, FaultInjection, HighAtomicReserve, Isolation,
-    LinuxPolicy, Observe, Outcome, PageAllocator, Request, StatWorker, Tuning, Watermarks,
-    ZoneFlagControl,
+    BatchFree, BulkAlloc, CpuCaches, CpuHotplug, DrainBegun, DrainWork, FaultInjection,
+    HighAtomicReserve, Isolation, LinuxPolicy, Observe, Outcome, PageAllocator, Request,
+    StatWorker, Tuning, Watermarks, ZoneFlagControl,
 };
 use mmspec_model::laws::{Probe, decides_fast, decides_full};
 use mmspec_model::vocab::{
-    AllocFlags, CpuId, EventCounters, Gfp, Mark, MigrateType, Order, PcpState, Pfn, Rules,
-    Tunables, TunablesError, ZoneFlags, ZoneIdx, ZoneKind, ZoneState,
+    AllocFlags, CpuId, DrainScheme, EventCounters, Gfp, Mark, MigrateType, Order, PcpState, Pfn,
+    Rules, Tunables, TunablesError, ZoneFlags, ZoneIdx, ZoneKind, ZoneState,
 };
 
 /// A right allocator with one fault.
@@ -140,6 +140,53 @@ impl<A: LinuxPolicy> CpuCaches for Planted<A> {
 
     fn pcp_enable(&mut self, zone: ZoneIdx) {
         self.inner.pcp_enable(zone);
+    }
+}
+
+impl<A: LinuxPolicy> DrainWork for Planted<A> {
+    fn drain_scheme(&self) -> DrainScheme {
+        self.inner.drain_scheme()
+    }
+
+    fn drain_begin(&mut self, by: CpuId, zone: Option<ZoneIdx>) -> DrainBegun {
+        let begun = self.inner.drain_begin(by, zone);
+        if self.is(Fault::DrainsAtOnce) {
+            self.inner.run_all_work();
+        }
+        if begun == DrainBegun::Done {
+            self.leave_page(by);
+        }
+        begun
+    }
+
+    fn pcp_disable_begin(&mut self, by: CpuId, zone: ZoneIdx) -> DrainBegun {
+        if self.is(Fault::IgnoresDisable) {
+            return DrainBegun::Done;
+        }
+        self.inner.pcp_disable_begin(by, zone)
+    }
+
+    fn run_work(&mut self, cpu: CpuId) -> bool {
+        if self.is(Fault::SkipsWork) {
+            return self.inner.has_work(cpu);
+        }
+        let worked = self.inner.run_work(cpu);
+        if worked {
+            self.leave_page(cpu);
+        }
+        worked
+    }
+
+    fn run_all_work(&mut self) {
+        self.inner.run_all_work();
+    }
+
+    fn has_work(&self, cpu: CpuId) -> bool {
+        self.inner.has_work(cpu)
+    }
+
+    fn drain_finished(&self) -> bool {
+        self.inner.drain_finished()
     }
 }
 

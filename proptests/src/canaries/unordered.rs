@@ -194,7 +194,7 @@ mod tests {
         let failure = report.failures.first().expect("found");
         let case = Case::parse("case", &failure.to_text("")).expect("parses");
         let schedule = case.schedule.expect("has a schedule");
-        assert!(case.script.ops.len() <= 6 && schedule.switches() <= 8, "{}", failure.to_text(""));
+        assert!(case.script.ops.len() <= 6 && schedule.switches() <= 10, "{}", failure.to_text(""));
         let again = schedules::replay(&case.script, S::made, &schedule).expect("replays");
         assert!(again.kind == failure.finding.kind || lawless, "{again:?}");
         if !lawless {
@@ -211,8 +211,13 @@ mod tests {
     }
 
     #[test]
+    fn a_drain_that_skips_a_cpu_has_no_order() {
+        // Where nobody allocates or frees beside it, it also breaks a law.
+        found::<DrainSkips>(true);
+    }
+
+    #[test]
     fn what_breaks_no_law_has_no_order_either() {
         found::<GivesUp>(false);
-        found::<DrainSkips>(false);
     }
 }

@@ -1,7 +1,9 @@
 //! What the specification leaves open: two right allocators may differ there.
 
 use crate::script::{Op, Script};
-use mmspec_model::vocab::{AllocFlags, HighatomicLimit, Order, ReserveFlags, Tunables};
+use mmspec_model::vocab::{
+    AllocFlags, HighatomicLimit, Order, PcpOrders, PcpTuning, ReserveFlags, Tunables,
+};
 
 /// Why a script lies outside of what the specification decides to the frame, if it does.
 #[must_use]
@@ -15,6 +17,11 @@ pub fn unspecified(script: &Script) -> Option<&'static str> {
         // Bug P18 reserves one pageblock of several; the block then comes back through a per-CPU
         // list as one.
         return Some("old reserves with pageblocks smaller than the blocks of per-CPU lists");
+    }
+    let blocks_listed = script.rules.pcp_orders == PcpOrders::ToCostly;
+    if script.rules.pcp_tuning == PcpTuning::Fixed && blocks_listed {
+        // No kernel had both, and no sheet says how many blocks a refill then takes.
+        return Some("lists of fixed size that hold blocks above order 0");
     }
     let isolates = script.ops.iter().any(|op| matches!(op, Op::Isolate { .. }));
     if isolates && small_pageblocks {

@@ -1,8 +1,12 @@
 //! Calls and answers.
 
-use mmspec_model::contract::{LinuxPolicy, Outcome, Request};
+use super::check_gfp;
+use crate::script::Op;
+use mmspec_model::contract::{DrainBegun, LinuxPolicy, Outcome, Request};
 use mmspec_model::laws::Probe;
-use mmspec_model::vocab::{CpuId, Gfp, MigrateType, Order, Pfn, Tunables, TunablesError, ZoneIdx};
+use mmspec_model::vocab::{
+    CpuId, DrainScheme, Gfp, MigrateType, Order, Pfn, Tunables, TunablesError, ZoneIdx,
+};
 
 /// An operation with its blocks filled in.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,6 +25,10 @@ pub enum Call {
     DrainCpu(CpuId, CpuId),
     /// Drain all CPUs.
     DrainAll(CpuId, Option<ZoneIdx>),
+    /// Begin a drain of all CPUs.
+    DrainBegin(CpuId, Option<ZoneIdx>),
+    /// A CPU comes to its worker.
+    Work(CpuId),
     /// Disable a zone's per-CPU lists.
     PcpDisable(CpuId, ZoneIdx),
     /// Enable them.
@@ -47,6 +55,71 @@ pub enum Call {
     Check(Probe),
 }
 
+impl Call {
+    /// The call of an operation that names no block to free; `None` for one that does.
+    #[must_use]
+    pub fn without_blocks(op: &Op) -> Option<Self> {
+        Some(match op {
+            Op::Free { .. } | Op::FreeBatch { .. } => return None,
+            Op::Alloc { cpu, request, .. } => Self::Alloc(*cpu, *request),
+            Op::Bulk { cpu, gfp, handles } => Self::Bulk(*cpu, *gfp, handles.len()),
+            Op::DrainCpu { by, cpu } => Self::DrainCpu(*by, *cpu),
+            Op::DrainAll { by, zone } => Self::DrainAll(*by, *zone),
+            Op::DrainBegin { by, zone } => Self::DrainBegin(*by, *zone),
+            Op::Work { cpu } => Self::Work(*cpu),
+            Op::PcpDisable { by, zone } => Self::PcpDisable(*by, *zone),
+            Op::PcpEnable { zone } => Self::PcpEnable(*zone),
+            Op::FailTrylock { cpu, times } => Self::FailTrylock(*cpu, *times),
+            Op::Tick { cpu } => Self::Tick(*cpu),
+            Op::Set { tunables } => Self::Set(*tunables),
+            Op::ReclaimActive { zone, active } => Self::ReclaimActive(*zone, *active),
+            Op::Isolate { cpu, pfn } => Self::Isolate(*cpu, *pfn),
+            Op::Unisolate { cpu, pfn, migratetype } => Self::Unisolate(*cpu, *pfn, *migratetype),
+            Op::Unreserve { cpu, migratetype, force } => {
+                Self::Unreserve(*cpu, *migratetype, *force)
+            }
+            Op::CpuDead { by, cpu } => Self::CpuDead(*by, *cpu),
+            Op::CpuOnline { cpu } => Self::CpuOnline(*cpu),
+            Op::Check { zone, order, mark, highest, flags } => Self::Check(Probe {
+                zone: *zone,
+                order: *order,
+                mark: *mark,
+                highest: *highest,
+                flags: *flags,
+                gfp: check_gfp(*flags),
+            }),
+        })
+    }
+
+    /// The CPU that makes the call; `None` for those that belong to no CPU.
+    #[must_use]
+    pub const fn cpu(&self) -> Option<CpuId> {
+        match self {
+            Self::Alloc(cpu, _)
+            | Self::Bulk(cpu, ..)
+            | Self::Free(cpu, ..)
+            | Self::FreeBatch(cpu, _)
+            | Self::DrainCpu(cpu, _)
+            | Self::DrainAll(cpu, _)
+            | Self::DrainBegin(cpu, _)
+            | Self::Work(cpu)
+            | Self::PcpDisable(cpu, _)
+            | Self::Tick(cpu)
+            | Self::Isolate(cpu, _)
+            | Self::Unisolate(cpu, ..)
+            | Self::Unreserve(cpu, ..)
+            | Self::CpuDead(cpu, _) => Some(*cpu),
+            Self::Skip
+            | Self::PcpEnable(_)
+            | Self::FailTrylock(..)
+            | Self::Set(_)
+            | Self::ReclaimActive(..)
+            | Self::CpuOnline(_)
+            | Self::Check(_) => None,
+        }
+    }
+}
+
 /// What a call answered.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
@@ -60,6 +133,8 @@ pub enum Answer {
     Flag(bool),
     /// The full and the fast watermark check.
     Checks(bool, bool),
+    /// Of a drain that was begun.
+    Begun(DrainBegun),
     /// Of a sysctl write.
     Set(Result<(), TunablesError>),
 }
@@ -70,7 +145,23 @@ pub trait Caller {
     fn is_movable(&self, pfn: Pfn) -> bool;
 }
 
-/// Make the call.
+/// Begin until it has begun; then every CPU comes to its worker.
+fn drain_whole<A: LinuxPolicy + ?Sized>(
+    allocator: &mut A,
+    mut begin: impl FnMut(&mut A) -> DrainBegun,
+) {
+    loop {
+        let begun = begin(allocator);
+        if matches!(begun, DrainBegun::Waits | DrainBegun::Queued { .. }) {
+            allocator.run_all_work();
+        }
+        if begun != DrainBegun::Waits {
+            return;
+        }
+    }
+}
+
+/// Make the call, all CPUs being played by the caller.
 pub fn perform<A: LinuxPolicy + ?Sized>(
     allocator: &mut A,
     call: &Call,
@@ -86,6 +177,8 @@ pub fn perform<A: LinuxPolicy + ?Sized>(
             return Answer::Bulk(slots, returned);
         }
         Call::Tick(cpu) => return Answer::Flag(allocator.tick(*cpu)),
+        Call::DrainBegin(by, zone) => return Answer::Begun(allocator.drain_begin(*by, *zone)),
+        Call::Work(cpu) => return Answer::Flag(allocator.run_work(*cpu)),
         Call::Set(tunables) => return Answer::Set(allocator.set_tunables(*tunables)),
         Call::Isolate(cpu, pfn) => {
             let movable = |frame| caller.is_movable(frame);
@@ -110,8 +203,14 @@ pub fn perform<A: LinuxPolicy + ?Sized>(
         Call::Free(cpu, pfn, order) => allocator.free_pages(*cpu, *pfn, *order),
         Call::FreeBatch(cpu, blocks) => allocator.free_batch(*cpu, blocks),
         Call::DrainCpu(by, cpu) => allocator.drain_cpu(*by, *cpu),
-        Call::DrainAll(by, zone) => allocator.drain_all(*by, *zone),
-        Call::PcpDisable(by, zone) => allocator.pcp_disable(*by, *zone),
+        Call::DrainAll(by, zone) => match allocator.drain_scheme() {
+            DrainScheme::Remote => allocator.drain_all(*by, *zone),
+            DrainScheme::WorkItem => drain_whole(allocator, |a| a.drain_begin(*by, *zone)),
+        },
+        Call::PcpDisable(by, zone) => match allocator.drain_scheme() {
+            DrainScheme::Remote => allocator.pcp_disable(*by, *zone),
+            DrainScheme::WorkItem => drain_whole(allocator, |a| a.pcp_disable_begin(*by, *zone)),
+        },
         Call::PcpEnable(zone) => allocator.pcp_enable(*zone),
         Call::FailTrylock(cpu, times) => allocator.fail_trylock(*cpu, *times),
         Call::ReclaimActive(zone, active) => allocator.set_reclaim_active(*zone, *active),

@@ -1,10 +1,8 @@
 //! The blocks that a script holds.
 
 use super::call::{Answer, Call, Caller};
-use super::check_gfp;
 use crate::script::{Handle, Op, Script};
 use mmspec_model::contract::Outcome;
-use mmspec_model::laws::Probe;
 use mmspec_model::vocab::{CpuId, Gfp, MigrateType, Order, Pfn};
 use std::collections::BTreeMap;
 
@@ -89,8 +87,6 @@ impl Ledger {
             return Call::Skip;
         }
         match op {
-            Op::Alloc { cpu, request, .. } => Call::Alloc(*cpu, *request),
-            Op::Bulk { cpu, gfp, handles } => Call::Bulk(*cpu, *gfp, handles.len()),
             Op::Free { cpu, handle } => match self.held(*handle) {
                 Some(held) => Call::Free(*cpu, held.pfn, held.order),
                 None => Call::Skip,
@@ -99,29 +95,7 @@ impl Ledger {
                 let held = handles.iter().filter_map(|handle| self.held(*handle));
                 Call::FreeBatch(*cpu, held.map(|held| (held.pfn, held.order)).collect())
             }
-            Op::DrainCpu { by, cpu } => Call::DrainCpu(*by, *cpu),
-            Op::DrainAll { by, zone } => Call::DrainAll(*by, *zone),
-            Op::PcpDisable { by, zone } => Call::PcpDisable(*by, *zone),
-            Op::PcpEnable { zone } => Call::PcpEnable(*zone),
-            Op::FailTrylock { cpu, times } => Call::FailTrylock(*cpu, *times),
-            Op::Tick { cpu } => Call::Tick(*cpu),
-            Op::Set { tunables } => Call::Set(*tunables),
-            Op::ReclaimActive { zone, active } => Call::ReclaimActive(*zone, *active),
-            Op::Isolate { cpu, pfn } => Call::Isolate(*cpu, *pfn),
-            Op::Unisolate { cpu, pfn, migratetype } => Call::Unisolate(*cpu, *pfn, *migratetype),
-            Op::Unreserve { cpu, migratetype, force } => {
-                Call::Unreserve(*cpu, *migratetype, *force)
-            }
-            Op::CpuDead { by, cpu } => Call::CpuDead(*by, *cpu),
-            Op::CpuOnline { cpu } => Call::CpuOnline(*cpu),
-            Op::Check { zone, order, mark, highest, flags } => Call::Check(Probe {
-                zone: *zone,
-                order: *order,
-                mark: *mark,
-                highest: *highest,
-                flags: *flags,
-                gfp: check_gfp(*flags),
-            }),
+            other => Call::without_blocks(other).unwrap_or(Call::Skip),
         }
     }
 

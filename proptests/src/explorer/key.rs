@@ -90,6 +90,7 @@ fn cpu_key<A: Observe>(
         u64::from(pcp.expire),
         if diffs { pcp.vm_stat_diff as u64 } else { 0 },
         if diffs { pcp.vm_cma_diff as u64 } else { 0 },
+        u64::from(pcp.drain_queued),
     ] {
         key.push(number as u8);
     }

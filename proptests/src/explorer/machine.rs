@@ -3,8 +3,8 @@
 use crate::script::{Handle, Op, Script};
 use mmspec_model::contract::Request;
 use mmspec_model::vocab::{
-    AllocFlags, CpuId, Gfp, Machine, Mark, MigrateType, Order, Pfn, PfnRange, Rules, Tunables,
-    ZoneIdx,
+    AllocFlags, CpuId, DrainScheme, Gfp, Machine, Mark, MigrateType, Order, Pfn, PfnRange, Rules,
+    Tunables, ZoneIdx,
 };
 
 /// A small machine and the operations that are tried in every state.
@@ -20,6 +20,8 @@ pub struct Scope {
     pub remote_frees: bool,
     /// Drains by CPU 0, of each CPU and of all.
     pub drains: bool,
+    /// Drains are begun by CPU 0, of all zones or one, and CPUs come to their workers.
+    pub work: bool,
     /// The statistics workers run.
     pub ticks: bool,
     /// The pageblock of frame 16 is isolated and restored.
@@ -68,6 +70,7 @@ pub fn scopes() -> Vec<Scope> {
         requests: requests(0..=3, &[Gfp::KERNEL]),
         remote_frees: true,
         drains: true,
+        work: false,
         ticks: false,
         isolation: false,
         unreserve: false,
@@ -90,6 +93,7 @@ pub fn scopes() -> Vec<Scope> {
         requests: requests(1..=3, &[Gfp::KERNEL, Gfp::HIGHUSER_MOVABLE]),
         remote_frees: false,
         drains: true,
+        work: false,
         ticks: false,
         isolation: true,
         unreserve: true,
@@ -110,6 +114,7 @@ pub fn scopes() -> Vec<Scope> {
         ],
         remote_frees: false,
         drains: true,
+        work: false,
         ticks: true,
         isolation: false,
         unreserve: false,
@@ -118,7 +123,17 @@ pub fn scopes() -> Vec<Scope> {
     };
     // MIN 11, LOW 13, HIGH 15 of 16 pages: three requests away from all of them.
     marks.script.tunables = Tunables { min_free_kbytes: Some(44), ..Tunables::default() };
-    vec![plain, types, reserves, marks]
+    let mut items = Scope {
+        name: "drains by work items, 4 frames, 2 CPUs",
+        script: base(2, 4, 2, 2),
+        requests: requests(0..=1, &[Gfp::KERNEL]),
+        drains: false,
+        work: true,
+        diffs: true,
+        ..plain.clone()
+    };
+    items.script.rules.drain_scheme = DrainScheme::WorkItem;
+    vec![plain, types, reserves, marks, items]
 }
 
 impl Scope {
@@ -136,6 +151,9 @@ impl Scope {
             if self.drains {
                 ops.push(Op::DrainCpu { by: CpuId(0), cpu });
             }
+            if self.work {
+                ops.push(Op::Work { cpu });
+            }
             if self.ticks {
                 ops.push(Op::Tick { cpu });
             }
@@ -145,6 +163,10 @@ impl Scope {
         }
         if self.drains && cpus > 1 {
             ops.push(Op::DrainAll { by: CpuId(0), zone: Some(ZoneIdx(0)) });
+        }
+        if self.work {
+            ops.push(Op::DrainBegin { by: CpuId(0), zone: None });
+            ops.push(Op::DrainBegin { by: CpuId(0), zone: Some(ZoneIdx(0)) });
         }
         if self.isolation {
             // Where an unmovable request claims its first pageblock.

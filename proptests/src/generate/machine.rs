@@ -3,7 +3,8 @@
 use super::Rng;
 use crate::script::names::SWITCHES;
 use mmspec_model::vocab::{
-    Machine, Order, Pfn, PfnRange, Rules, Tunables, ZoneIdx, ZoneKind, ZoneSpan,
+    DrainScheme, FairPolicy, LOCAL_DISTANCE, Machine, NodeId, Order, PcpOrders, PcpTuning, Pfn,
+    PfnRange, Rules, Tunables, ZoneIdx, ZoneKind, ZoneSpan,
 };
 
 /// Frames of most machines: enough for several pageblocks, few enough to fill.
@@ -57,6 +58,9 @@ fn candidate(rng: &mut Rng) -> Machine {
         ..Machine::new(cpus, &[])
     };
     zones(rng, &mut machine);
+    if rng.percent(30) {
+        nodes(rng, &mut machine);
+    }
     for _ in 0..rng.weighted(&[5, 3, 2, 1]) {
         let range = small_range(rng, &machine);
         machine.holes.push(range);
@@ -101,6 +105,45 @@ fn zones(rng: &mut Rng, machine: &mut Machine) {
         let gap = if rng.percent(25) { rng.below(block + 2) } else { 0 };
         start = span.end.0 + gap;
     }
+}
+
+/// Spread the machine over nodes: cut its zones in two or three, some nodes without memory, some without
+/// CPUs, distances of all kinds.
+fn nodes(rng: &mut Rng, machine: &mut Machine) {
+    let nodes = rng.between(2, 5) as u8;
+    machine.nodes = nodes;
+    let any = |rng: &mut Rng| NodeId(rng.below(u64::from(nodes)) as u8);
+    if rng.percent(80) {
+        machine.cpu_nodes = (0..machine.cpus).map(|_| any(rng)).collect();
+    }
+    if rng.percent(60) {
+        for from in 0..nodes {
+            for to in 0..nodes {
+                let far = *rng.pick(&[20, 20, 21, 15, 30, 40]);
+                machine.distances.push(if from == to { LOCAL_DISTANCE } else { far });
+            }
+        }
+    }
+    let mut node = u8::from(rng.percent(20));
+    let mut cut = Vec::new();
+    for zone in &machine.zones {
+        let mut span = zone.span;
+        let last = zone.kind >= ZoneKind::Normal || machine.zones.len() == 1;
+        while last && node + 1 < nodes && span.len() > 8 && rng.percent(70) {
+            let length = rng.between(4, span.len() - 4);
+            let end = Pfn(span.start.0 + length);
+            cut.push(
+                ZoneSpan::new(zone.kind, PfnRange { start: span.start, end }).on(NodeId(node)),
+            );
+            span.start = end;
+            node = (node + 1 + u8::from(rng.percent(15))).min(nodes - 1);
+        }
+        cut.push(ZoneSpan::new(zone.kind, span).on(NodeId(node)));
+        if zone.kind >= ZoneKind::Normal && node + 1 < nodes && rng.percent(30) {
+            node += 1;
+        }
+    }
+    machine.zones = cut;
 }
 
 fn total_frames(rng: &mut Rng, machine: &Machine) -> u64 {
@@ -158,7 +201,7 @@ fn cma(rng: &mut Rng, machine: &mut Machine) {
 
 /// Switches that can be set alone: those that name an era of list keeping (fallback, types,
 /// merging, flags) come as a set.
-const ALONE: [&str; 10] = [
+const ALONE: [&str; 17] = [
     "pcp_tuning",
     "thp_lists",
     "highatomic_access",
@@ -169,15 +212,43 @@ const ALONE: [&str; 10] = [
     "drain_loop",
     "movable_is_lowmem",
     "merge_retype",
+    "fair_policy",
+    "zonelist_order",
+    "node_load",
+    "mark_gaps",
+    "free_check",
+    "avoid_awake_nodes",
+    "reserve_index",
 ];
+
+/// How often, in a hundred, drains queue work items as up to 5.19.
+const WORK_ITEM_PERCENT: u64 = 20;
 
 /// Rules: mostly Linux 6.12, then 6.18, 6.1, and kernels that never were.
 #[must_use]
 pub fn rules(rng: &mut Rng) -> Rules {
-    match rng.weighted(&[6, 3, 1, 2]) {
+    let mut rules = kernel(rng);
+    if rng.percent(WORK_ITEM_PERCENT) {
+        rules.drain_scheme = DrainScheme::WorkItem;
+    }
+    rules
+}
+
+fn kernel(rng: &mut Rng) -> Rules {
+    match rng.weighted(&[6, 3, 1, 2, 2]) {
         0 => Rules::linux_6_12(),
         1 => Rules::linux_6_18(),
         2 => Rules::linux_6_1(),
+        4 => {
+            let fair_policy = *rng.pick(&[
+                FairPolicy::V3_17,
+                FairPolicy::V3_17,
+                FairPolicy::V3_16,
+                FairPolicy::Draft,
+                FairPolicy::V4_7,
+            ]);
+            Rules { fair_policy, ..Rules::linux_3_17() }
+        }
         _ => {
             let mut rules =
                 *rng.pick(&[Rules::linux_6_12(), Rules::linux_6_12_29(), Rules::linux_6_18()]);
@@ -187,6 +258,10 @@ pub fn rules(rng: &mut Rng) -> Rules {
                 if let Some(switch) = switch {
                     let value = rng.below(switch.values.len() as u64) as usize;
                     (switch.set)(&mut rules, value);
+                    if rules.pcp_tuning == PcpTuning::Fixed {
+                        // See `differential::unspecified`.
+                        rules.pcp_orders = PcpOrders::Zero;
+                    }
                 }
             }
             rules

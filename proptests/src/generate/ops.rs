@@ -6,7 +6,7 @@ use super::{Limits, Rng, tunables};
 use crate::script::{Handle, Op};
 use mmspec_model::contract::Request;
 use mmspec_model::vocab::{
-    AllocFlags, CpuId, Gfp, Machine, Mark, MigrateType, Order, Pfn, ZoneKind,
+    AllocFlags, CpuId, Gfp, Machine, Mark, MigrateType, NodeId, NodeMask, Order, Pfn, ZoneKind,
 };
 
 /// A block that the script asked for and has not freed; whether it was granted is not known here.
@@ -180,6 +180,28 @@ impl Builder<'_> {
         handle
     }
 
+    /// On a machine with nodes: now and then on a node, within a policy or a cpuset.
+    fn placed(&mut self, mut request: Request) -> Request {
+        let nodes = self.machine.nodes;
+        if nodes < 2 || !self.rng.percent(self.profile.placed_percent) {
+            return request;
+        }
+        let node = |rng: &mut Rng| NodeId(rng.below(u64::from(nodes)) as u8);
+        if self.rng.percent(50) {
+            request.node = Some(node(self.rng));
+        }
+        if self.rng.percent(30) {
+            request.nodes = NodeMask(self.rng.below(1 << nodes));
+        }
+        if self.rng.percent(30) {
+            request.task.mems = NodeMask(self.rng.below(1 << nodes));
+        }
+        if self.rng.percent(15) {
+            request.gfp |= Gfp::THISNODE;
+        }
+        request
+    }
+
     /// One allocation; the frames asked for.
     fn alloc(&mut self) -> u64 {
         let cpu = self.any_cpu();
@@ -193,11 +215,9 @@ impl Builder<'_> {
         let order = self.profile.order(self.rng);
         let attempt = self.profile.attempt(self.rng);
         let handle = self.fresh(cpu);
-        self.ops.push(Op::Alloc {
-            cpu,
-            request: Request { attempt, ..Request::new(order, gfp) },
-            handle,
-        });
+        let request = Request { attempt, ..Request::new(order, gfp) };
+        let request = self.placed(request);
+        self.ops.push(Op::Alloc { cpu, request, handle });
         order.pages()
     }
 
@@ -242,6 +262,11 @@ impl Builder<'_> {
                 let zone = zone(self.rng, machine);
                 Op::DrainAll { by, zone: self.rng.percent(40).then_some(zone) }
             }
+            Aux::DrainBegin => {
+                let zone = zone(self.rng, machine);
+                Op::DrainBegin { by, zone: self.rng.percent(50).then_some(zone) }
+            }
+            Aux::Work => Op::Work { cpu },
             Aux::PcpDisable => Op::PcpDisable { by, zone: zone(self.rng, machine) },
             Aux::PcpEnable => Op::PcpEnable { zone: zone(self.rng, machine) },
             Aux::FailTrylock => Op::FailTrylock { cpu, times: self.rng.between(1, 3) as u32 },

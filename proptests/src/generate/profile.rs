@@ -19,6 +19,8 @@ pub(super) enum FreeOrder {
 pub(super) enum Aux {
     DrainCpu,
     DrainAll,
+    DrainBegin,
+    Work,
     PcpDisable,
     PcpEnable,
     FailTrylock,
@@ -33,9 +35,11 @@ pub(super) enum Aux {
     Check,
 }
 
-pub(super) const AUX: [Aux; 14] = [
+pub(super) const AUX: [Aux; 16] = [
     Aux::DrainCpu,
     Aux::DrainAll,
+    Aux::DrainBegin,
+    Aux::Work,
     Aux::PcpDisable,
     Aux::PcpEnable,
     Aux::FailTrylock,
@@ -102,6 +106,8 @@ pub(super) struct Profile {
     attempts: [u32; ATTEMPTS.len()],
     gfps: [u32; GFPS.len()],
     orders: [u32; Order::MAX.index() + 1],
+    /// How often a request names nodes, on a machine that has several, in a hundred.
+    pub(super) placed_percent: u64,
     /// How much of the memory a fill asks for, in a hundred.
     pub(super) fill_percent: u64,
 }
@@ -137,6 +143,7 @@ impl Profile {
             attempts: weights(rng, &[0, 0, 1, 4]),
             gfps,
             orders: orders(rng, machine),
+            placed_percent: *rng.pick(&[0, 20, 60]),
             fill_percent: *rng.pick(&[30, 80, 100, 130]),
         }
     }

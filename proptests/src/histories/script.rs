@@ -4,7 +4,8 @@ use crate::generate::{self, Rng};
 use crate::script::{Handle, Op, Script};
 use mmspec_model::contract::Request;
 use mmspec_model::vocab::{
-    AllocFlags, CpuId, Gfp, Machine, Mark, MigrateType, Order, Tunables, ZoneIdx, ZoneKind,
+    AllocFlags, CpuId, DrainScheme, Gfp, Machine, Mark, MigrateType, Order, Rules, Tunables,
+    ZoneIdx, ZoneKind,
 };
 
 /// Most operations of a history: the search grows with those that overlap.
@@ -22,9 +23,12 @@ pub fn fits(script: &Script) -> bool {
                 | Op::CpuDead { .. }
                 | Op::CpuOnline { .. }
                 | Op::Unreserve { .. }
+                | Op::DrainBegin { .. }
+                | Op::Work { .. }
         )
     };
     script.machine.zones.len() == 1
+        && script.rules.drain_scheme == DrainScheme::Remote
         && script.ops.len() <= MOST_OPS
         && script.ops.iter().all(stepped)
         && crate::differential::unspecified(script).is_none()
@@ -48,7 +52,7 @@ pub fn script(rng: &mut Rng) -> Script {
         // Most of the time memory is there to be had.
         tunables = Tunables { min_free_kbytes: Some(0), ..Tunables::default() };
     }
-    let rules = generate::rules(rng);
+    let rules = Rules { drain_scheme: DrainScheme::Remote, ..generate::rules(rng) };
     let each = if cpus == 2 { rng.between(2, 4) } else { rng.between(2, 3) };
     let mut ops = Vec::new();
     let mut handles = Handles::default();

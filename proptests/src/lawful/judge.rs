@@ -223,6 +223,8 @@ impl Bench<'_> {
             (Call::FreeBatch(cpu, _), _) => Step::Free(*cpu, freed, true),
             (Call::DrainCpu(_, cpu), _) => Step::DrainCpu(*cpu),
             (Call::DrainAll(_, zone), _) => Step::DrainAll(*zone),
+            (Call::DrainBegin(_, zone), Answer::Begun(begun)) => Step::DrainBegin(*zone, *begun),
+            (Call::Work(cpu), Answer::Flag(worked)) => Step::Work(*cpu, *worked),
             (Call::PcpDisable(_, zone), _) => Step::PcpDisable(*zone),
             (Call::Tick(cpu), _) => Step::Tick(*cpu),
             (Call::Set(_), _) => Step::Set,
@@ -334,6 +336,7 @@ impl Bench<'_> {
     /// Give everything back, drain, and look at everything.
     fn empty<A: LinuxPolicy>(&mut self, allocator: &mut A, ledger: &Ledger) -> Result<(), Broke> {
         let by = ledger.any_cpu();
+        allocator.run_all_work();
         for zone in 0..self.now.zones.len() {
             allocator.pcp_enable(ZoneIdx(zone as u8));
             self.past.disabled[zone] = false;

@@ -64,6 +64,10 @@ marks! {
     DrainedPages = "a drain gave pages back",
     DrainedRemote = "a drain emptied another CPU's lists",
     DrainedNothing = "a drain found nothing",
+    WorkQueued = "a drain queued work on CPUs with pages",
+    WorkLate = "a CPU made other calls before it ran the work queued on it",
+    WorkBuried = "a CPU died with work queued on it",
+    DrainFoundBusy = "a drain of all zones found another one underway",
     DisabledFree = "a free met disabled per-CPU lists",
     OtherZone = "a lower zone served because the preferred one could not",
     OtherType = "a request took a block from another type's pageblock",
@@ -97,6 +101,8 @@ marks! {
     ListsBusy = "an owner found its lists locked by another CPU",
     WeakFailed = "a weak compare-and-swap failed for no reason",
     DrainMetCall = "lists were drained while their CPU was in a call",
+    DrainJudged = "a drain beside which nobody allocated or freed was judged",
+    WaitServed = "a CPU ran its work while the drainer waited",
     SwitchMetFree = "per-CPU lists were switched off while another CPU freed",
     SwitchMetAlloc = "per-CPU lists were switched off while another CPU allocated",
     DeathMetCall = "a CPU died while another one was in a call",
@@ -128,6 +134,9 @@ pub struct Marks {
     pub largest_block: u64,
     /// The most pages seen on one CPU's lists of one zone.
     pub deepest_cache: u64,
+    /// The most calls that a CPU made between the queueing of a drain's work on it and its run:
+    /// recorded, not judged (no kernel promises anything about it).
+    pub longest_wait: u64,
     /// Free operations that merged up to each order, where a single block shows it.
     pub merges: [u64; mmspec_model::vocab::NR_PAGE_ORDERS],
     /// Requests refused or failed.
@@ -167,6 +176,7 @@ impl Marks {
         }
         self.largest_block = self.largest_block.max(other.largest_block);
         self.deepest_cache = self.deepest_cache.max(other.deepest_cache);
+        self.longest_wait = self.longest_wait.max(other.longest_wait);
         self.refused += other.refused;
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Mark, Marks};
 use crate::drive::{Answer, Call};
-use mmspec_model::contract::{Outcome, Request};
+use mmspec_model::contract::{DrainBegun, Outcome, Request};
 use mmspec_model::laws::{Numbers, Setting};
 use mmspec_model::vocab::{AllocFlags, CpuId, MigrateType, Order, Pfn, ZoneFlags, ZoneState};
 
@@ -30,6 +30,8 @@ pub struct Moment<'a> {
 pub struct Watcher {
     /// Attempts of each CPU to lock its lists that are still to fail.
     pending: Vec<u32>,
+    /// Calls of each CPU since work was queued on it.
+    waits: Vec<Option<u64>>,
 }
 
 impl Watcher {
@@ -37,7 +39,8 @@ impl Watcher {
     #[must_use]
     pub fn new(setting: &Setting, marks: &mut Marks) -> Self {
         watch_machine(marks, setting);
-        Self { pending: vec![0; usize::from(setting.machine.cpus)] }
+        let cpus = usize::from(setting.machine.cpus);
+        Self { pending: vec![0; cpus], waits: vec![None; cpus] }
     }
 
     /// Count the situations of this moment.
@@ -68,7 +71,39 @@ impl Watcher {
             (Call::FreeBatch(cpu, _), _) => self.pending[cpu.index()] = 0,
             _ => {}
         }
+        self.work(marks, moment);
         watch(marks, moment);
+    }
+
+    /// Work that drains queued: how long it waits.
+    fn work(&mut self, marks: &mut Marks, moment: &Moment<'_>) {
+        match (moment.call, moment.answer) {
+            (Call::DrainBegin(..), Answer::Begun(DrainBegun::Busy)) => {
+                marks.hit(Mark::DrainFoundBusy);
+            }
+            (Call::DrainBegin(..), Answer::Begun(DrainBegun::Queued { .. })) => {
+                marks.hit(Mark::WorkQueued);
+            }
+            (Call::CpuDead(_, cpu), Answer::Flag(true)) if moment.before.is_queued(*cpu) => {
+                marks.hit(Mark::WorkBuried);
+            }
+            _ => {}
+        }
+        let called = moment.call.cpu();
+        for (at, wait) in self.waits.iter_mut().enumerate() {
+            let cpu = CpuId(at as u16);
+            if !moment.now.is_queued(cpu) {
+                let waited = wait.take().unwrap_or(0);
+                marks.longest_wait = marks.longest_wait.max(waited);
+                if waited > 0 && matches!(moment.call, Call::Work(_)) {
+                    marks.hit(Mark::WorkLate);
+                }
+            } else if let Some(calls) = wait {
+                *calls += u64::from(called == Some(cpu));
+            } else {
+                *wait = Some(0);
+            }
+        }
     }
 }
 
@@ -84,6 +119,9 @@ fn watch(marks: &mut Marks, moment: &Moment<'_>) {
         }
         (Call::DrainCpu(by, cpu), _) => drain(marks, moment, *by, Some(*cpu)),
         (Call::DrainAll(by, _) | Call::PcpDisable(by, _), _) => drain(marks, moment, *by, None),
+        (Call::DrainBegin(by, _), Answer::Begun(DrainBegun::Done)) => {
+            drain(marks, moment, *by, None);
+        }
         (Call::Tick(cpu), _) => tick(marks, moment, *cpu),
         (Call::Set(_), _) if moment.held > 0 => marks.hit(Mark::SysctlWrite),
         (Call::Isolate(..), Answer::Flag(yes)) => {

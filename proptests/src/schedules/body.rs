@@ -1,6 +1,7 @@
 //! One execution: make the allocator, run the columns as threads, judge.
 
 use super::chance;
+use super::locks::{self, LockClass, LockViolation};
 use super::subject::{Boot, Subject};
 use super::table::Table;
 use crate::drive::{Call, Caller};
@@ -11,7 +12,7 @@ use crate::marks::{Mark, Marks};
 use crate::script::{Op, Script};
 use mmspec_model::laws::{Law, Lists, Live, Numbers, Setting, Step};
 use mmspec_model::reference::Reference;
-use mmspec_model::vocab::{CpuId, Pfn, ZoneIdx};
+use mmspec_model::vocab::{CpuId, DrainScheme, Pfn, ZoneIdx};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Which thread runs an operation: its CPU's. The return of a CPU is another's business.
@@ -40,9 +41,16 @@ pub(super) enum Judge {
     Order(Box<Reference>),
 }
 
+/// A broken rule of lock order as a finding.
+pub(super) fn lock_order(broken: &LockViolation) -> Finding {
+    Finding { kind: "lock-order".to_owned(), what: format!("lock order: {broken}"), at: None }
+}
+
 /// What executions did, summed up.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sums {
+    /// Locks taken, by class.
+    pub(super) locks: [u64; LockClass::ALL.len()],
     pub(super) laws: Exercised,
     pub(super) marks: Marks,
 }
@@ -70,6 +78,10 @@ pub(super) fn execute<S: Subject>(
                 for (at, op) in own {
                     operation(at, cpu, op, &script, &*subject, &table);
                 }
+                table.with(|shared| shared.busy -= 1);
+                if script.rules.drain_scheme == DrainScheme::WorkItem {
+                    idle(cpu, &script, &*subject, &table);
+                }
             })
         })
         .collect();
@@ -87,7 +99,13 @@ pub(super) fn execute<S: Subject>(
             shared.marks.hit(Mark::WeakFailed);
         }
         sums.marks.add(&shared.marks);
+        if let Some(broken) = locks::broken() {
+            shared.finding.get_or_insert(lock_order(&broken));
+        }
     });
+    for (sum, taken) in sums.locks.iter_mut().zip(locks::taken()) {
+        *sum += taken;
+    }
     let overlap = table.with(|shared| shared.finding.take());
     match judge {
         Judge::Laws(..) if overlap.is_some() => overlap,
@@ -117,6 +135,27 @@ impl Caller for Asked<'_> {
     }
 }
 
+/// An idle CPU runs its work until all columns are done.
+fn idle<S: Subject>(cpu: CpuId, script: &Script, subject: &S, table: &Table) {
+    loop {
+        let over = table.with(|shared| shared.busy == 0);
+        if subject.inner().has_work(cpu) {
+            operation(script.ops.len(), cpu, &Op::Work { cpu }, script, subject, table);
+        }
+        if over {
+            return;
+        }
+        shuttle::thread::yield_now();
+    }
+}
+
+/// Pages that a drain left on the lists of CPUs that are online.
+fn left_behind<S: Subject>(script: &Script, subject: &S, zone: ZoneIdx) -> u64 {
+    let cpus = (0..script.machine.cpus).map(CpuId);
+    let online = cpus.filter(|cpu| subject.inner().is_online(*cpu));
+    online.map(|cpu| subject.inner().pcp_state(cpu, zone).count).sum()
+}
+
 fn operation<S: Subject>(
     at: usize,
     cpu: CpuId,
@@ -138,8 +177,25 @@ fn operation<S: Subject>(
     let before = matches!(call, Call::Tick(_)).then(highs);
     let answer = subject.call(&call, &asked);
     let decayed = before.is_some_and(|before| highs() < before);
+    let left = match call {
+        Call::DrainAll(_, Some(zone)) => Some(left_behind(script, subject, zone)),
+        _ => None,
+    };
     let asked = asked.answers.into_inner().unwrap_or_else(PoisonError::into_inner);
     table.with(|shared| {
+        let undisturbed =
+            shared.flights[cpu.index()].as_ref().is_some_and(|flight| !flight.disturbed);
+        if let (Some(left), true) = (left, undisturbed) {
+            shared.marks.hit(Mark::DrainJudged);
+            if left > 0 {
+                let what = format!(
+                    "law drain-empties (exact): {left} pages are left on the lists after a drain \
+                     beside which nobody allocated or freed"
+                );
+                let found = Finding { kind: "drain-empties".to_owned(), what, at: Some(at) };
+                shared.finding.get_or_insert(found);
+            }
+        }
         if decayed && shared.flights[cpu.index()].as_ref().is_some_and(|flight| flight.met) {
             shared.marks.hit(Mark::DecayMetCall);
         }

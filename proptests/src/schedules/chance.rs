@@ -31,6 +31,7 @@ pub(super) fn begin() {
     WEAK_FAILURES.set(0);
     BUSY.set(0);
     ALONE.set(true);
+    super::locks::begin();
 }
 
 /// What this execution saw so far.

@@ -1,7 +1,8 @@
 //! Scripts under schedules.
 
-use super::body::{Judge, Sums, execute};
+use super::body::{Judge, Sums, execute, lock_order};
 use super::generate::script;
+use super::locks::{self, LockClass};
 use super::schedulers::{Choice, Record, Recording, Schedule};
 use super::shrinking::shrink_case;
 use super::subject::{Boot, Subject};
@@ -14,6 +15,7 @@ use crate::marks::Marks;
 use crate::script::Script;
 use mmspec_model::laws::{Numbers, Setting};
 use mmspec_model::reference::Reference;
+use mmspec_model::vocab::DrainScheme;
 use shuttle::scheduler::DfsScheduler;
 use shuttle::{Config as ShuttleConfig, FailurePersistence, MaxSteps, Runner};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -44,6 +46,8 @@ pub struct Explored {
     pub laws: Exercised,
     /// Situations of calls that met.
     pub marks: Marks,
+    /// Locks taken while several threads ran, in the order of [`LockClass::ALL`].
+    pub locks: [u64; LockClass::ALL.len()],
 }
 
 /// What an execution is judged by.
@@ -110,6 +114,8 @@ pub fn explore<S: Subject>(
     let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
     let found = match ended {
         Ok(_) => outcome.0.take(),
+        // A wrong order says more than the deadlock that came of it.
+        Err(_) if locks::broken().is_some() => locks::broken().as_ref().map(lock_order),
         Err(what) => {
             let kind = if what.contains("deadlock") {
                 "deadlock"
@@ -127,6 +133,7 @@ pub fn explore<S: Subject>(
         found: found.map(|found| (found, record.schedule())),
         laws: std::mem::take(&mut outcome.1.laws),
         marks: std::mem::take(&mut outcome.1.marks),
+        locks: outcome.1.locks,
     }
 }
 
@@ -175,7 +182,10 @@ fn run_on<S: Subject>(
         let strategy = match case % 4 {
             0 | 1 => Strategy::Random(seed),
             2 => Strategy::Pct(seed, 3),
-            _ if script.ops.len() <= 6 => Strategy::DepthFirst,
+            // Who waits for a worker looks again and again: there is no end of such schedules.
+            _ if script.ops.len() <= 6 && script.rules.drain_scheme == DrainScheme::Remote => {
+                Strategy::DepthFirst
+            }
             _ => Strategy::Pct(seed, 2),
         };
         let left = config.budget.cases.map_or(FOR_EACH, |cases| (cases - schedules).min(FOR_EACH));

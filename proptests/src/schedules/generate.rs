@@ -5,7 +5,7 @@ use crate::generate::{self, Limits, Rng};
 use crate::script::{Handle, Op, Script};
 use mmspec_model::contract::Request;
 use mmspec_model::vocab::{
-    CpuId, Gfp, Machine, MigrateType, Order, Rules, Tunables, ZoneIdx, ZoneKind,
+    CpuId, DrainScheme, Gfp, Machine, MigrateType, Order, Rules, Tunables, ZoneIdx, ZoneKind,
 };
 
 /// Operations of one script, for each CPU about a third of them.
@@ -27,17 +27,20 @@ enum Theme {
     Decay,
     /// Lists switched off and on.
     Switches,
+    /// Drains of all CPUs' lists by work items, among CPUs that die and lists switched off.
+    Work,
 }
 
 /// A script for threads: mostly a small machine with two or three CPUs, so that they meet.
 #[must_use]
 pub fn script(rng: &mut Rng, case: u64) -> Script {
-    let theme = match rng.weighted(&[60, 16, 9, 6, 9]) {
+    let theme = match rng.weighted(&[60, 16, 9, 6, 9, 12]) {
         0 => Theme::None,
         1 => Theme::Isolation,
         2 => Theme::Hotplug,
         3 => Theme::Decay,
-        _ => Theme::Switches,
+        4 => Theme::Switches,
+        _ => Theme::Work,
     };
     let cpus = if rng.percent(60) { 3 } else { 2 };
     let max_order = rng.between(2, 5) as u8;
@@ -67,6 +70,7 @@ pub fn script(rng: &mut Rng, case: u64) -> Script {
         Theme::Hotplug => hotplug(rng, &mut script),
         Theme::Decay => decay(rng, &mut script),
         Theme::Switches => switches(rng, &mut script),
+        Theme::Work => work(rng, &mut script),
     }
     script
 }
@@ -124,6 +128,25 @@ fn decay(rng: &mut Rng, script: &mut Script) {
     script.ops.splice(0..0, raised);
     for _ in 0..rng.between(1, 3) {
         script.ops.push(Op::Tick { cpu });
+    }
+}
+
+/// Drainers wait for the workers of others, who may die or drain themselves.
+fn work(rng: &mut Rng, script: &mut Script) {
+    script.rules.drain_scheme = DrainScheme::WorkItem;
+    for _ in 0..rng.between(2, 5) {
+        let by = any_cpu(rng, script);
+        let zone = ZoneIdx(rng.below(script.machine.zones.len() as u64) as u8);
+        let op = match rng.weighted(&[4, 2, 3, 1]) {
+            0 => Op::DrainAll { by, zone: rng.percent(70).then_some(zone) },
+            1 => Op::DrainBegin { by, zone: rng.percent(50).then_some(zone) },
+            2 => Op::Work { cpu: by },
+            _ => Op::PcpDisable { by, zone },
+        };
+        strew(rng, script, op);
+    }
+    if rng.percent(50) {
+        hotplug(rng, script);
     }
 }
 

@@ -3,7 +3,10 @@
 //!
 //! Ownership is checked at each hand-over (a block that `alloc` returns must overlap no block that
 //! any thread holds), the laws of quiescent states when all threads are done, and the laws of
-//! emptiness when all was given back. Panics, deadlocks and runs without end are findings too. A
+//! emptiness when all was given back. The order in which locks are taken is watched all the time
+//! ([`LockViolation`]). A drain that nothing disturbed must have emptied its lists. Under
+//! [`DrainScheme::WorkItem`](mmspec_model::vocab::DrainScheme) a thread whose column is done is idle
+//! and does what drains queue on its CPU until all are done. Panics, deadlocks and runs without end are findings too. A
 //! failing schedule is the list of threads chosen at each step; it is stored as text beside its
 //! script, replayed from there, and shrunk: fewer operations first, then fewer context switches.
 
@@ -11,6 +14,7 @@ mod body;
 mod chance;
 mod engine;
 mod generate;
+mod locks;
 mod overlap;
 mod platform;
 mod schedulers;
@@ -21,6 +25,7 @@ mod table;
 pub use body::{column_of, concurrent_script};
 pub use engine::{Explored, Oracle, Strategy, explore, replay, run, run_histories};
 pub use generate::script;
+pub use locks::{LockClass, LockName, LockViolation};
 pub use platform::{Coarse, Fine};
 pub use schedulers::Schedule;
 pub use shrinking::shrink_case;

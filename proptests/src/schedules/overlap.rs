@@ -55,6 +55,9 @@ pub(super) fn watch(marks: &mut Marks, script: &Script, one: &Call, other: &Call
                 marks.hit(Mark::IsolationMetAlloc);
             }
         }
+        Call::Work(_) if matches!(other, Call::DrainAll(..) | Call::PcpDisable(..)) => {
+            marks.hit(Mark::WaitServed);
+        }
         Call::Tick(cpu) if drains(other, *cpu) => marks.hit(Mark::WorkerMetDrain),
         Call::Set(_) if met.is_some() => marks.hit(Mark::SysctlMetCall),
         _ => {}

@@ -1,8 +1,10 @@
 //! shuttle's locks and atomics as a platform of `impl`.
 
 use super::chance;
+use super::locks::{self, Hold, LockClass, LockName};
 use mmspec_impl::Platform;
 use mmspec_impl::platform::{Lock, PcpLock, Word};
+use mmspec_model::vocab::ZoneIdx;
 use shuttle::sync::atomic::{AtomicBool as ShuttleBool, Ordering};
 use shuttle::sync::{Mutex, MutexGuard, PoisonError};
 use std::ops::{Deref, DerefMut};
@@ -91,6 +93,7 @@ word!(CoarseWord, |value| Self(AtomicU64::new(value)));
 /// A lock of shuttle: it decides who holds the value, which lies in a lock that is always open then.
 #[derive(Debug)]
 pub struct ShuttleLock<T> {
+    name: LockName,
     turn: Mutex<()>,
     value: StdMutex<T>,
 }
@@ -100,6 +103,15 @@ pub struct ShuttleGuard<'a, T> {
     // Fields are dropped in this order: the value first.
     value: StdGuard<'a, T>,
     _turn: Option<MutexGuard<'a, ()>>,
+    hold: Option<Hold>,
+}
+
+impl<T> Drop for ShuttleGuard<'_, T> {
+    fn drop(&mut self) {
+        if let Some(hold) = self.hold {
+            locks::leaves(hold);
+        }
+    }
 }
 
 impl<T> Deref for ShuttleGuard<'_, T> {
@@ -117,19 +129,21 @@ impl<T> DerefMut for ShuttleGuard<'_, T> {
 }
 
 impl<T> ShuttleLock<T> {
-    fn open(value: T) -> Self {
-        Self { turn: Mutex::new(()), value: StdMutex::new(value) }
+    fn open(class: LockClass, value: T) -> Self {
+        Self { name: locks::made(class), turn: Mutex::new(()), value: StdMutex::new(value) }
     }
 
     fn guard<'a>(&'a self, turn: Option<MutexGuard<'a, ()>>) -> ShuttleGuard<'a, T> {
         let value = self.value.lock().unwrap_or_else(PoisonError::into_inner);
-        ShuttleGuard { value, _turn: turn }
+        let hold = turn.is_some().then(|| locks::has(self.name));
+        ShuttleGuard { value, _turn: turn, hold }
     }
 
     fn wait(&self) -> ShuttleGuard<'_, T> {
         if chance::alone() {
             return self.guard(None);
         }
+        locks::takes(self.name);
         self.guard(Some(self.turn.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
@@ -137,7 +151,9 @@ impl<T> ShuttleLock<T> {
         if chance::alone() {
             return Some(self.guard(None));
         }
-        self.turn.try_lock().ok().map(|turn| self.guard(Some(turn)))
+        let turn = self.turn.try_lock().ok()?;
+        locks::takes(self.name);
+        Some(self.guard(Some(turn)))
     }
 }
 
@@ -145,7 +161,7 @@ impl<T: Send + 'static> Lock<T> for ShuttleLock<T> {
     type Guard<'a> = ShuttleGuard<'a, T>;
 
     fn new(value: T) -> Self {
-        Self::open(value)
+        Self::open(LockClass::of::<T>(), value)
     }
 
     fn lock(&self) -> Self::Guard<'_> {
@@ -161,7 +177,7 @@ impl<T: Send + 'static> PcpLock<T> for ShuttleLock<T> {
     type Guard<'a> = ShuttleGuard<'a, T>;
 
     fn new(value: T) -> Self {
-        Self::open(value)
+        Self::open(LockClass::Lists, value)
     }
 
     fn try_lock(&self) -> Option<Self::Guard<'_>> {
@@ -177,14 +193,43 @@ impl<T: Send + 'static> PcpLock<T> for ShuttleLock<T> {
     }
 }
 
+/// A drainer waits: the others run.
+fn wait() {
+    if !chance::alone() {
+        shuttle::thread::yield_now();
+    }
+}
+
+fn wake_kswapd(zone: ZoneIdx) {
+    if !chance::alone() {
+        locks::wakes(zone.0);
+    }
+}
+
 impl Platform for Fine {
     type Word = FineWord;
     type ZoneLock<T: Send + 'static> = ShuttleLock<T>;
     type PcpLock<T: Send + 'static> = ShuttleLock<T>;
+
+    fn wait(_turn: u32) {
+        wait();
+    }
+
+    fn wake_kswapd(zone: ZoneIdx) {
+        wake_kswapd(zone);
+    }
 }
 
 impl Platform for Coarse {
     type Word = CoarseWord;
     type ZoneLock<T: Send + 'static> = ShuttleLock<T>;
     type PcpLock<T: Send + 'static> = ShuttleLock<T>;
+
+    fn wait(_turn: u32) {
+        wait();
+    }
+
+    fn wake_kswapd(zone: ZoneIdx) {
+        wake_kswapd(zone);
+    }
 }

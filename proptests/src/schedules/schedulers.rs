@@ -227,10 +227,11 @@ impl Scheduler for Recording {
                 let wanted = schedule.0.get(*at).map(|thread| TaskId::from(*thread as usize));
                 *at += 1;
                 let can_run = |id: &TaskId| runnable.iter().any(|task| task.id() == *id);
-                wanted
-                    .filter(can_run)
-                    .or_else(|| current.filter(can_run))
-                    .unwrap_or_else(|| runnable[0].id())
+                // Who waits for others lets the next one go on.
+                let after = |id: TaskId| runnable.iter().find(|task| task.id() > id);
+                let other = current.and_then(after).unwrap_or(&runnable[0]).id();
+                let goes_on = current.filter(|id| can_run(id) && !is_yielding);
+                wanted.filter(can_run).or(goes_on).unwrap_or(other)
             }
         };
         chance::chosen(usize::from(chosen) as u64);

@@ -32,7 +32,13 @@ where
     type Platform = P;
 
     fn call(&self, call: &Call, caller: &dyn Caller) -> Answer {
-        perform(&mut self.shared(), call, caller)
+        match call {
+            // The other CPUs are threads: these wait for them.
+            Call::DrainAll(by, zone) => self.drain_all(*by, *zone),
+            Call::PcpDisable(by, zone) => self.pcp_disable(*by, *zone),
+            _ => return perform(&mut self.shared(), call, caller),
+        }
+        Answer::Done
     }
 
     fn inner(&self) -> &PageAllocator<P, Owned> {

@@ -1,13 +1,13 @@
 //! What all threads of one execution share: blocks held, CPUs online, calls underway.
 
 use super::overlap;
-use crate::drive::{Answer, Call, Caller, Held, check_gfp};
+use crate::drive::{Answer, Call, Caller, Held};
 use crate::engine::Finding;
 use crate::histories::Event;
 use crate::marks::Marks;
 use crate::script::{Handle, Op, Script};
 use mmspec_model::contract::Outcome;
-use mmspec_model::laws::{Live, LiveBlock, Past, Probe};
+use mmspec_model::laws::{Live, LiveBlock, Past};
 use mmspec_model::vocab::{CpuId, Gfp, MigrateType, Order, Pfn, Tunables, ZoneIdx};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -18,6 +18,13 @@ pub(super) struct Flight {
     began: u64,
     /// Another CPU was in a call at some time during this one.
     pub(super) met: bool,
+    /// One that may put pages on lists.
+    pub(super) disturbed: bool,
+}
+
+/// Whether a call may put pages on a CPU's lists.
+const fn fills_lists(call: &Call) -> bool {
+    matches!(call, Call::Alloc(..) | Call::Bulk(..) | Call::Free(..) | Call::FreeBatch(..))
 }
 
 /// See the module. Not shuttle's lock: it is no part of what is tested, and it is never held across
@@ -35,6 +42,8 @@ pub(super) struct Shared {
     online: Vec<bool>,
     /// By CPU.
     pub(super) flights: Vec<Option<Flight>>,
+    /// Threads whose columns are not done.
+    pub(super) busy: usize,
     /// Beginnings and ends of calls so far.
     clock: u64,
     /// What happened, if wanted.
@@ -57,6 +66,7 @@ impl Table {
             finding: None,
             online: vec![true; cpus],
             flights: (0..cpus).map(|_| None).collect(),
+            busy: cpus,
             clock: 0,
             history: history.then(Vec::new),
             marks: Marks::default(),
@@ -97,10 +107,13 @@ impl Shared {
             return call;
         }
         self.clock += 1;
-        let mut flight = Flight { call: call.clone(), began: self.clock, met: false };
+        let mut flight =
+            Flight { call: call.clone(), began: self.clock, met: false, disturbed: false };
         for other in self.flights.iter_mut().flatten() {
             other.met = true;
             flight.met = true;
+            other.disturbed |= fills_lists(&call);
+            flight.disturbed |= fills_lists(&other.call);
             overlap::watch(&mut self.marks, script, &call, &other.call);
             overlap::watch(&mut self.marks, script, &other.call, &call);
         }
@@ -117,21 +130,6 @@ impl Shared {
             Op::FreeBatch { cpu, handles } => {
                 let blocks = handles.iter().filter_map(|handle| self.leave(handle, script));
                 Call::FreeBatch(*cpu, blocks.collect())
-            }
-            Op::Alloc { cpu, request, .. } => Call::Alloc(*cpu, *request),
-            Op::Bulk { cpu, gfp, handles } => Call::Bulk(*cpu, *gfp, handles.len()),
-            Op::DrainCpu { by, cpu } => Call::DrainCpu(*by, *cpu),
-            Op::DrainAll { by, zone } => Call::DrainAll(*by, *zone),
-            Op::PcpDisable { by, zone } => Call::PcpDisable(*by, *zone),
-            Op::PcpEnable { zone } => Call::PcpEnable(*zone),
-            Op::FailTrylock { cpu, times } => Call::FailTrylock(*cpu, *times),
-            Op::Tick { cpu } => Call::Tick(*cpu),
-            Op::Set { tunables } => Call::Set(*tunables),
-            Op::ReclaimActive { zone, active } => Call::ReclaimActive(*zone, *active),
-            Op::Isolate { cpu, pfn } => Call::Isolate(*cpu, *pfn),
-            Op::Unisolate { cpu, pfn, migratetype } => Call::Unisolate(*cpu, *pfn, *migratetype),
-            Op::Unreserve { cpu, migratetype, force } => {
-                Call::Unreserve(*cpu, *migratetype, *force)
             }
             Op::CpuDead { by, cpu } => {
                 // A CPU dies between its calls, and whoever buries it is another one that lives.
@@ -150,14 +148,7 @@ impl Shared {
                 );
                 if dead && !dying { Call::CpuOnline(*cpu) } else { Call::Skip }
             }
-            Op::Check { zone, order, mark, highest, flags } => Call::Check(Probe {
-                zone: *zone,
-                order: *order,
-                mark: *mark,
-                highest: *highest,
-                flags: *flags,
-                gfp: check_gfp(*flags),
-            }),
+            other => Call::without_blocks(other).unwrap_or(Call::Skip),
         }
     }
 

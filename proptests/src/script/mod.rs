@@ -10,7 +10,7 @@ mod validate;
 
 pub use text::ParseError;
 pub(crate) use text::{Args, Word};
-pub use validate::{MAX_OPS, MAX_RANGES, OpError, ScriptError};
+pub use validate::{MAX_OPS, MAX_RANGES, MAX_ZONES, OpError, ScriptError};
 
 use mmspec_model::contract::Request;
 use mmspec_model::vocab::{
@@ -84,6 +84,18 @@ pub enum Op {
         by: CpuId,
         /// One zone, or all.
         zone: Option<ZoneIdx>,
+    },
+    /// `drain-begin by=0 [zone=0]`: as `drain-all` up to its wait for other CPUs' workers.
+    DrainBegin {
+        /// Who does it.
+        by: CpuId,
+        /// One zone, or all.
+        zone: Option<ZoneIdx>,
+    },
+    /// `work cpu=1`: the CPU comes to its worker, which does what drains queued there.
+    Work {
+        /// The CPU.
+        cpu: CpuId,
     },
     /// `pcp-disable by=0 zone=0`
     PcpDisable {
@@ -185,11 +197,13 @@ impl Op {
             | Self::Free { cpu, .. }
             | Self::FreeBatch { cpu, .. }
             | Self::Tick { cpu }
+            | Self::Work { cpu }
             | Self::Isolate { cpu, .. }
             | Self::Unisolate { cpu, .. }
             | Self::Unreserve { cpu, .. } => Some(*cpu),
             Self::DrainCpu { by, .. }
             | Self::DrainAll { by, .. }
+            | Self::DrainBegin { by, .. }
             | Self::PcpDisable { by, .. }
             | Self::CpuDead { by, .. } => Some(*by),
             Self::PcpEnable { .. }

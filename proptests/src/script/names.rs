@@ -1,9 +1,10 @@
 //! The switches of [`Rules`] and the allocation flags by name and by number, for text and bytes.
 
+use mmspec_model::contract::TaskFlags;
 use mmspec_model::vocab::{
-    AllocFlags, DrainLoop, FairPolicy, Fallback, FreeCheck, FreeListType, HighatomicAccess,
-    HighatomicLimit, MarkGaps, MergeRetype, NodeLoad, PcpOrders, PcpTuning, ReserveFlags,
-    ReserveIndex, Rules, ThpLists, Vmstat, ZonelistOrder,
+    AllocFlags, DrainLoop, DrainScheme, FairPolicy, Fallback, FreeCheck, FreeListType,
+    HighatomicAccess, HighatomicLimit, MarkGaps, MergeRetype, NodeLoad, PcpOrders, PcpTuning,
+    ReserveFlags, ReserveIndex, Rules, ThpLists, Vmstat, ZonelistOrder,
 };
 
 /// One switch: its name, the names of its values, and how it is read and written by the value's
@@ -39,7 +40,7 @@ macro_rules! toggle {
 }
 
 /// Every field of [`Rules`]. The codec stores positions in this table: append only.
-pub(crate) const SWITCHES: [Switch; 36] = [
+pub(crate) const SWITCHES: [Switch; 37] = [
     choice!(fallback:
         "move_then_retype" = Fallback::MoveThenRetype,
         "whole" = Fallback::Whole,
@@ -82,6 +83,7 @@ pub(crate) const SWITCHES: [Switch; 36] = [
     toggle!(show_promo),
     toggle!(free_pages_blocks),
     choice!(vmstat: "6.1" = Vmstat::V6_1, "6.12" = Vmstat::V6_12, "6.18" = Vmstat::V6_18),
+    choice!(drain_scheme: "work_item" = DrainScheme::WorkItem, "remote" = DrainScheme::Remote),
     choice!(pcp_orders: "zero" = PcpOrders::Zero, "to_costly" = PcpOrders::ToCostly),
     choice!(fair_policy:
         "none" = FairPolicy::None,
@@ -140,6 +142,18 @@ pub(crate) const ALLOC_FLAGS: [(&str, AllocFlags); 9] = [
     ("kswapd", AllocFlags::KSWAPD),
 ];
 
+/// States of the task by their names in scripts.
+pub(crate) const TASK_FLAGS: [(&str, TaskFlags); 8] = [
+    ("memalloc", TaskFlags::MEMALLOC),
+    ("oom_victim", TaskFlags::OOM_VICTIM),
+    ("dying", TaskFlags::DYING),
+    ("kthread", TaskFlags::KTHREAD),
+    ("realtime", TaskFlags::REALTIME),
+    ("noio", TaskFlags::NOIO),
+    ("nofs", TaskFlags::NOFS),
+    ("pin", TaskFlags::PIN),
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,5 +180,7 @@ mod tests {
     fn the_names_cover_every_allocation_flag() {
         let all = ALLOC_FLAGS.iter().fold(AllocFlags::empty(), |all, (_, flag)| all | *flag);
         assert_eq!(all, AllocFlags::all());
+        let all = TASK_FLAGS.iter().fold(TaskFlags::empty(), |all, (_, flag)| all | *flag);
+        assert_eq!(all, TaskFlags::all());
     }
 }

@@ -13,6 +13,9 @@ pub const MAX_OPS: usize = 1_000_000;
 /// Most holes, reserved ranges and CMA ranges (of each) of one script's machine.
 pub const MAX_RANGES: usize = 256;
 
+/// Most zones of one script's machine.
+pub const MAX_ZONES: usize = 64;
+
 /// Why a script cannot run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ScriptError {
@@ -36,6 +39,9 @@ pub enum ScriptError {
     /// Too many operations.
     #[error("{0} operations: give at most 1000000, or several scripts")]
     TooLong(usize),
+    /// Too many zones.
+    #[error("{0} zones: give at most 64")]
+    Zones(usize),
     /// Too many ranges.
     #[error("{0} holes, reserved or cma ranges: give at most 256 of each, joining neighbours")]
     Ranges(usize),
@@ -87,6 +93,9 @@ impl Script {
             if ranges.len() > MAX_RANGES {
                 return Err(ScriptError::Ranges(ranges.len()));
             }
+        }
+        if self.machine.zones.len() > MAX_ZONES {
+            return Err(ScriptError::Zones(self.machine.zones.len()));
         }
         self.machine.validate()?;
         self.tunables.validate()?;
@@ -150,7 +159,9 @@ impl Script {
             | Op::FailTrylock { cpu, .. }
             | Op::CpuDead { cpu, .. }
             | Op::CpuOnline { cpu } => cpu_exists(*cpu),
-            Op::DrainAll { zone, .. } => zone.map_or(Ok(()), zone_exists),
+            Op::DrainAll { zone, .. } | Op::DrainBegin { zone, .. } => {
+                zone.map_or(Ok(()), zone_exists)
+            }
             Op::PcpDisable { zone, .. }
             | Op::PcpEnable { zone }
             | Op::ReclaimActive { zone, .. } => zone_exists(*zone),
@@ -177,7 +188,7 @@ impl Script {
                 }
                 Ok(())
             }
-            Op::Free { .. } | Op::Tick { .. } | Op::Set { .. } => Ok(()),
+            Op::Free { .. } | Op::Tick { .. } | Op::Work { .. } | Op::Set { .. } => Ok(()),
         }
     }
 }

@@ -1,7 +1,10 @@
 //! The single steps. Each pass enumerates its edits by position.
 
 use crate::script::{Handle, Op, Script};
-use mmspec_model::vocab::{CpuId, Gfp, Machine, Order, PfnRange, Rules, Tunables, ZoneIdx};
+use mmspec_model::contract::Task;
+use mmspec_model::vocab::{
+    CpuId, Gfp, Machine, NodeId, NodeMask, Order, PfnRange, Rules, Tunables, ZoneIdx,
+};
 use std::collections::BTreeMap;
 
 /// What a position of a pass holds.
@@ -67,7 +70,7 @@ pub(super) fn drop_handle(script: &Script, at: usize) -> Edit {
 }
 
 /// Edits of one operation, tried in turn.
-const OPERATION_EDITS: usize = 6;
+const OPERATION_EDITS: usize = 8;
 
 pub(super) fn operation(script: &Script, at: usize) -> Edit {
     let (position, which) = (at / OPERATION_EDITS, at % OPERATION_EDITS);
@@ -86,6 +89,10 @@ pub(super) fn operation(script: &Script, at: usize) -> Edit {
                 *flags = mmspec_model::vocab::AllocFlags::NO_WATERMARKS;
             }
         }
+        (Op::Alloc { request, .. }, 6) => request.task = Task::default(),
+        (Op::Alloc { request, .. }, 7) => {
+            (request.node, request.nodes) = (None, NodeMask::ALL);
+        }
         (Op::Bulk { cpu, gfp, handles }, 0) => {
             if let [handle] = handles.as_slice() {
                 let request = mmspec_model::contract::Request::new(Order::ZERO, *gfp);
@@ -101,7 +108,8 @@ pub(super) fn operation(script: &Script, at: usize) -> Edit {
         (Op::Bulk { cpu, .. } | Op::Free { cpu, .. } | Op::FreeBatch { cpu, .. }, 4) => {
             *cpu = CpuId(0);
         }
-        (Op::DrainAll { zone, .. }, 0) => *zone = None,
+        (Op::DrainAll { zone, .. } | Op::DrainBegin { zone, .. }, 0) => *zone = None,
+        (Op::DrainBegin { by, zone }, 1) => new = Op::DrainAll { by: *by, zone: *zone },
         (Op::FailTrylock { times, .. }, 0) => *times = 1,
         (Op::FailTrylock { times, .. }, 1) => *times = times.saturating_sub(1).max(1),
         (Op::Set { tunables }, 0) => *tunables = Tunables::default(),
@@ -119,7 +127,7 @@ pub(super) fn operation(script: &Script, at: usize) -> Edit {
 }
 
 /// Edits of machine, rules and tunables. The last group removes one range each.
-const SETTING_EDITS: usize = 19;
+const SETTING_EDITS: usize = 23;
 
 pub(super) fn setting(script: &Script, at: usize) -> Edit {
     let mut new = script.clone();
@@ -163,6 +171,14 @@ pub(super) fn setting(script: &Script, at: usize) -> Edit {
             let top = machine.max_order.get();
             machine.max_order = Order::of(top.saturating_sub(1));
         }
+        19 => one_node(machine),
+        20 => machine.distances.clear(),
+        21 => machine.cpu_nodes.clear(),
+        22 => {
+            let last = machine.zones.iter().map(|zone| zone.node.0).max().unwrap_or(0);
+            machine.nodes = machine.nodes.min(last + 1);
+            machine.distances.clear();
+        }
         _ => {
             return match drop_range(machine, at - SETTING_EDITS) {
                 true => offer(script, new),
@@ -171,6 +187,14 @@ pub(super) fn setting(script: &Script, at: usize) -> Edit {
         }
     }
     offer(script, new)
+}
+
+/// All zones on node 0, if their kinds allow it.
+fn one_node(machine: &mut Machine) {
+    machine.nodes = 1;
+    machine.cpu_nodes.clear();
+    machine.distances.clear();
+    machine.zones.iter_mut().for_each(|zone| zone.node = NodeId(0));
 }
 
 /// Remove one hole, reserved or cma range, counted through.
@@ -200,6 +224,9 @@ fn fewer_cpus(script: &mut Script, cpus: u16) {
         return;
     }
     script.machine.cpus = cpus;
+    if !script.machine.cpu_nodes.is_empty() {
+        script.machine.cpu_nodes.truncate(usize::from(cpus));
+    }
     let fold = |cpu: &mut CpuId| {
         if cpu.0 >= cpus {
             *cpu = CpuId(0);
@@ -217,12 +244,15 @@ fn for_each_cpu(op: &mut Op, mut visit: impl FnMut(&mut CpuId)) {
         | Op::Free { cpu, .. }
         | Op::FreeBatch { cpu, .. }
         | Op::Tick { cpu }
+        | Op::Work { cpu }
         | Op::FailTrylock { cpu, .. }
         | Op::CpuOnline { cpu }
         | Op::Isolate { cpu, .. }
         | Op::Unisolate { cpu, .. }
         | Op::Unreserve { cpu, .. } => visit(cpu),
-        Op::DrainAll { by, .. } | Op::PcpDisable { by, .. } => visit(by),
+        Op::DrainAll { by, .. } | Op::DrainBegin { by, .. } | Op::PcpDisable { by, .. } => {
+            visit(by)
+        }
         Op::DrainCpu { by, cpu } | Op::CpuDead { by, cpu } => {
             visit(by);
             visit(cpu);
@@ -248,6 +278,7 @@ fn drop_zone(script: &mut Script, gone: usize) {
     script.ops.retain_mut(|op| {
         match op {
             Op::DrainAll { zone: Some(zone), .. }
+            | Op::DrainBegin { zone: Some(zone), .. }
             | Op::PcpDisable { zone, .. }
             | Op::PcpEnable { zone }
             | Op::ReclaimActive { zone, .. }

@@ -24,8 +24,8 @@ impl Engine<'_> {
         let Some(zoneinfo) = &before.zoneinfo else { return };
         let rules = self.k.shape().rules;
         let largest = self.largest_cached();
-        for (z, (kind, _)) in self.k.shape().zones.clone().into_iter().enumerate() {
-            let Some(zone) = zoneinfo.zone(0, kind) else { continue };
+        for (z, (name, _)) in self.k.shape().zones.clone().into_iter().enumerate() {
+            let Some(zone) = zoneinfo.zone(u32::from(name.node.0), name.kind) else { continue };
             let Some(populated) = &zone.populated else { continue };
             // HIGH with the most boost of the default watermark_boost_factor (§1.14), half as much again
             // for what a recording does not tell, the reserve, and what the CPUs' diffs may hide.
@@ -36,7 +36,8 @@ impl Engine<'_> {
                 + reserve
                 + MOST_HIDDEN * populated.pagesets.len() as u64;
             self.low_below[z] = (zone.free >= mark).then_some(mark);
-            let cpus = populated.pagesets.len() as u64;
+            let all = populated.pagesets.len() as u64;
+            let Some(cpus) = before.cpus_of(u32::from(name.node.0), all) else { continue };
             for set in &populated.pagesets {
                 let auto = rules.pcp_tuning == PcpTuning::Auto;
                 let (low, top) = if auto {

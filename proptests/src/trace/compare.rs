@@ -4,7 +4,7 @@ use super::engine::Engine;
 use super::folder::Snapshot;
 use super::report::{Difference, FreeFrames};
 use mmspec_model::proc::NamedCounters;
-use mmspec_model::vocab::Pfn;
+use mmspec_model::vocab::{Pfn, ZoneKind};
 
 impl Engine<'_> {
     /// Compare what is known at the end with /proc. What falls between a snapshot and the trace
@@ -31,15 +31,17 @@ impl Engine<'_> {
     }
 
     fn compare_free_lists(&mut self, z: usize, after: &Snapshot) {
-        let kind = self.zone_kind(z);
-        let Some(row) = after.buddyinfo.as_ref().and_then(|text| text.row(0, kind)) else { return };
+        let name = self.zone_name(z);
+        let node = u32::from(name.node.0);
+        let row = after.buddyinfo.as_ref().and_then(|text| text.row(node, name.kind));
+        let Some(row) = row else { return };
         if !self.k.is_complete() {
             return;
         }
         for (order, (expected, seen)) in
             self.k.free_counts(z).into_iter().zip(&row.blocks).enumerate()
         {
-            self.figure(format!("buddyinfo {kind} order {order}"), expected as u64, *seen);
+            self.figure(format!("buddyinfo {name} order {order}"), expected as u64, *seen);
         }
     }
 
@@ -63,13 +65,14 @@ impl Engine<'_> {
     }
 
     fn compare_cached(&mut self, z: usize, after: &Snapshot) {
-        let kind = self.zone_kind(z);
-        let zone = after.zoneinfo.as_ref().and_then(|text| text.zone(0, kind));
+        let name = self.zone_name(z);
+        let node = u32::from(name.node.0);
+        let zone = after.zoneinfo.as_ref().and_then(|text| text.zone(node, name.kind));
         let Some(populated) = zone.and_then(|zone| zone.populated.as_ref()) else { return };
         for set in &populated.pagesets {
             let cpu = set.cpu as usize;
             if cpu < self.cpus.len() && self.k.knows_all_cached(cpu, z) {
-                let name = format!("zoneinfo {kind} cpu {cpu} count");
+                let name = format!("zoneinfo {name} cpu {cpu} count");
                 self.figure(name, self.k.cached_pages(cpu, z), set.count);
             }
         }
@@ -81,17 +84,37 @@ impl Engine<'_> {
             let isolated = |counters: &NamedCounters| counters.get("compact_isolated").unwrap_or(0);
             self.report.untraced_compaction = isolated(after).saturating_sub(isolated(before));
         }
+        // On which node a request wanted to be is in no event: that it was served is.
         let mut moved = vec![
-            ("pgfree".to_owned(), self.moved.free),
-            ("numa_hit".to_owned(), self.moved.operations),
+            (vec!["pgfree"], self.moved.free),
+            (vec!["numa_hit", "numa_miss"], self.moved.operations),
+            (vec!["numa_local", "numa_other"], self.moved.operations),
         ];
-        for (z, pages) in self.moved.alloc.iter().enumerate() {
-            moved.push((format!("pgalloc_{}", self.zone_kind(z).event_suffix()), *pages));
-        }
-        for (name, by) in moved {
-            if let (Some(from), Some(to)) = (before.get(&name), after.get(&name)) {
-                self.figure(format!("vmstat {name}"), from + by, to);
+        for kind in ZoneKind::ALL {
+            let of_kind = (0..self.moved.alloc.len()).filter(|z| self.zone_name(*z).kind == kind);
+            let pages: u64 = of_kind.map(|z| self.moved.alloc[z]).sum();
+            if pages > 0 {
+                moved.push((vec![pgalloc(kind)], pages));
             }
         }
+        for (names, by) in moved {
+            let sum = |counters: &NamedCounters| -> Option<u64> {
+                names.iter().map(|name| counters.get(name)).sum()
+            };
+            if let (Some(from), Some(to)) = (sum(before), sum(after)) {
+                self.figure(format!("vmstat {}", names.join(" + ")), from + by, to);
+            }
+        }
+    }
+}
+
+/// The event that counts pages handed out from zones of this kind.
+const fn pgalloc(kind: ZoneKind) -> &'static str {
+    match kind {
+        ZoneKind::Dma => "pgalloc_dma",
+        ZoneKind::Dma32 => "pgalloc_dma32",
+        ZoneKind::Normal => "pgalloc_normal",
+        ZoneKind::Movable => "pgalloc_movable",
+        ZoneKind::Device => "pgalloc_device",
     }
 }

@@ -12,7 +12,7 @@ use super::start::{adjust, shape_of};
 use super::window::Window;
 use mmspec_model::knowledge::{Knowledge, Shape};
 use mmspec_model::reference::pcp::PcpSizes;
-use mmspec_model::vocab::{KmemEvent, MigrateType, Order, Pfn, Rules, ZoneKind};
+use mmspec_model::vocab::{KmemEvent, MigrateType, Order, Pfn, Rules, ZoneName};
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -371,12 +371,12 @@ impl<'a> Engine<'a> {
         self.sizes.iter_mut().flatten().for_each(Sizes::forget);
     }
 
-    pub(super) fn zone_kind(&self, z: usize) -> ZoneKind {
+    pub(super) fn zone_name(&self, z: usize) -> ZoneName {
         self.k.shape().zones[z].0
     }
 
     pub(super) fn verdict(&mut self, kind: Kind, z: usize, verdict: Verdict) {
-        let zone = self.zone_kind(z);
+        let zone = self.zone_name(z);
         self.report.count(kind, zone, verdict);
     }
 

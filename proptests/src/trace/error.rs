@@ -57,6 +57,11 @@ pub enum TraceErrorKind {
     /// The kpageflags file has a length that is no multiple of 8.
     #[error("kpageflags must hold 8 bytes for each frame, but has {0} bytes: copy it again")]
     KpageflagsLength(usize),
+    /// A line of node-cpus.txt.
+    #[error(
+        "{0:?} does not tell the CPUs of a node: write `Node 0: 0-1,4`, one line for each node"
+    )]
+    NodeCpus(String),
     /// No zoneinfo and no rules to go by.
     #[error(
         "no zoneinfo.before.txt beside the trace: give its folder with --before, for the zones' borders"

@@ -98,7 +98,7 @@ impl Engine<'_> {
         // Without the slow path in the trace, the first attempt's NOFRAGMENT is not known; a block
         // below a pageblock tells that it was not set.
         let loose = self.k.predict_fallback(z, order, wanted, AllocFlags::empty());
-        let normal = self.zone_kind(z) == ZoneKind::Normal;
+        let normal = self.zone_name(z).kind == ZoneKind::Normal;
         if normal && found >= self.k.shape().pageblock_order {
             let strict = self.k.predict_fallback(z, order, wanted, AllocFlags::NOFRAGMENT);
             if matches!(strict, FallbackChoice::Block { order, migratetype, .. }

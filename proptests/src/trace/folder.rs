@@ -6,7 +6,8 @@ use mmspec_model::proc::{
     Buddyinfo, NamedCounters, Pagetypeinfo, Zoneinfo, parse_buddyinfo, parse_pagetypeinfo,
     parse_vmstat, parse_zoneinfo,
 };
-use mmspec_model::vocab::{Order, Pfn, Rules};
+use mmspec_model::vocab::{MAX_CPUS, Order, Pfn, Rules};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -24,6 +25,8 @@ pub struct Snapshot {
     pub vmstat: Option<NamedCounters>,
     /// /proc/kpageflags.
     pub kpageflags: Option<Vec<u64>>,
+    /// The CPUs of each node, from `node-cpus.txt`: lines `Node 0: 0-1,4`.
+    pub node_cpus: Option<BTreeMap<u32, Vec<u16>>>,
 }
 
 /// KPF_BUDDY and KPF_NOPAGE of /proc/kpageflags.
@@ -56,7 +59,22 @@ impl Snapshot {
             zoneinfo: parsed!("zoneinfo", parse_zoneinfo),
             vmstat: parsed!("vmstat", parse_vmstat),
             kpageflags: read_kpageflags(folder, when)?,
+            node_cpus: read_node_cpus(folder)?,
         })
+    }
+
+    /// Number of CPUs of a node, of `all` on a machine with one; `None` if that is not known.
+    pub(super) fn cpus_of(&self, node: u32, all: u64) -> Option<u64> {
+        let zones = self.zoneinfo.iter().flat_map(|text| &text.zones);
+        match &self.node_cpus {
+            // A node without CPUs counts all of them (page_alloc.md §2.3).
+            Some(nodes) => {
+                let own = nodes.get(&node).map_or(0, |cpus| cpus.len() as u64);
+                Some(if own == 0 { all } else { own })
+            }
+            None if zones.clone().all(|zone| zone.node == 0) => Some(all),
+            None => None,
+        }
     }
 
     /// Whether a frame is on a free list, by kpageflags.
@@ -106,6 +124,37 @@ fn read_text(
     let text = fs::read_to_string(&path)
         .map_err(|error| TraceError::new(&path, None, TraceErrorKind::Io(error)))?;
     Ok(Some((path, text)))
+}
+
+/// `node-cpus.txt`: what /sys/devices/system/node tells, one line for each node.
+fn read_node_cpus(folder: &Path) -> Result<Option<BTreeMap<u32, Vec<u16>>>, TraceError> {
+    let path = folder.join("node-cpus.txt");
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let text = fs::read_to_string(&path)
+        .map_err(|error| TraceError::new(&path, None, TraceErrorKind::Io(error)))?;
+    let mut nodes = BTreeMap::new();
+    for (at, line) in text.lines().enumerate() {
+        let Some((node, cpus)) = node_line(line) else {
+            let kind = TraceErrorKind::NodeCpus(line.to_owned());
+            return Err(TraceError::new(&path, Some(at as u64 + 1), kind));
+        };
+        nodes.insert(node, cpus);
+    }
+    Ok(Some(nodes))
+}
+
+/// `Node 0: 0-1,4`.
+fn node_line(line: &str) -> Option<(u32, Vec<u16>)> {
+    let (node, list) = line.strip_prefix("Node ")?.split_once(':')?;
+    let mut cpus = Vec::new();
+    for range in list.trim().split(',').filter(|range| !range.is_empty()) {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last): (u16, u16) = (first.parse().ok()?, last.parse().ok()?);
+        cpus.extend(first..=last.min(MAX_CPUS));
+    }
+    Some((node.parse().ok()?, cpus))
 }
 
 fn read_kpageflags(folder: &Path, when: &str) -> Result<Option<Vec<u64>>, TraceError> {

@@ -3,7 +3,7 @@
 use super::engine::Engine;
 use super::report::{Kind, Verdict, block};
 use mmspec_model::knowledge::FrameKnowledge;
-use mmspec_model::vocab::{Order, Pfn, ZoneKind};
+use mmspec_model::vocab::{Order, Pfn, ZoneName};
 
 /// An untraced step that explains one event.
 #[derive(Clone, Debug)]
@@ -12,7 +12,7 @@ pub(super) struct Inference {
     /// Number of the event.
     pub(super) event: u64,
     pub(super) kind: Kind,
-    pub(super) zone: ZoneKind,
+    pub(super) zone: ZoneName,
     pub(super) rule: &'static str,
     pub(super) expected: Pfn,
     pub(super) order: Order,

@@ -6,6 +6,7 @@
 use super::reader::{SNAPSHOT_BEGINS, SNAPSHOT_ENDS};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use mmspec_model::vocab::MAX_NODES;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -158,6 +159,7 @@ pub fn record(
         instance.enable(event)?;
     }
     copy(Path::new("/proc/sys/kernel/osrelease"), &folder.join("kernel.txt"))?;
+    node_cpus(folder)?;
     // The machine goes on while kpageflags is read. So tracing is on by then, and two markers tell
     // which events fall into the reading.
     let mut flags = touched(&fs::read(KPAGEFLAGS).map_err(at(Path::new(KPAGEFLAGS)))?);
@@ -192,6 +194,24 @@ fn touched(like: &[u8]) -> Vec<u8> {
 fn read_into(path: &Path, buffer: &mut [u8]) -> Result<(), RecordError> {
     let mut file = File::open(path).map_err(at(path))?;
     file.read_exact(buffer).map_err(at(path))
+}
+
+/// Which CPUs belong to which node; a kernel built without nodes tells nothing.
+fn node_cpus(folder: &Path) -> Result<(), RecordError> {
+    let mut text = String::new();
+    for node in 0..MAX_NODES {
+        let path = format!("/sys/devices/system/node/node{node}/cpulist");
+        let path = Path::new(&path);
+        if path.exists() {
+            let cpus = fs::read_to_string(path).map_err(at(path))?;
+            text.push_str(&format!("Node {node}: {}\n", cpus.trim()));
+        }
+    }
+    if text.is_empty() {
+        return Ok(());
+    }
+    let to = folder.join("node-cpus.txt");
+    File::create_new(&to).and_then(|mut file| file.write_all(text.as_bytes())).map_err(at(&to))
 }
 
 fn texts(folder: &Path, when: &str) -> Result<(), RecordError> {

@@ -1,7 +1,7 @@
 //! What a trace run found.
 
 use super::timeline::Timeline;
-use mmspec_model::vocab::{Order, Pfn, ZoneKind};
+use mmspec_model::vocab::{Order, Pfn, ZoneName};
 use std::collections::BTreeMap;
 
 /// Kinds of predictions.
@@ -148,7 +148,7 @@ pub struct Report {
     /// Name of the rules used.
     pub rules: String,
     /// Verdicts by kind and zone.
-    pub kinds: BTreeMap<(Kind, ZoneKind), KindCounts>,
+    pub kinds: BTreeMap<(Kind, ZoneName), KindCounts>,
     /// Pages that had two owners, or none, by what is known.
     pub ownership_contradictions: u64,
     /// The first contradictions.
@@ -165,7 +165,7 @@ pub struct Report {
     /// it did to the free lists is missing.
     pub untraced_compaction: u64,
     /// Known pageblock types at the end and number of pageblocks, by zone.
-    pub pageblocks: Vec<(ZoneKind, usize, usize)>,
+    pub pageblocks: Vec<(ZoneName, usize, usize)>,
     /// The run was ended early.
     pub cancelled: bool,
 }
@@ -188,12 +188,12 @@ impl Report {
     }
 
     /// A verdict at the event of this number.
-    pub(super) fn count_at(&mut self, event: u64, kind: Kind, zone: ZoneKind, verdict: Verdict) {
+    pub(super) fn count_at(&mut self, event: u64, kind: Kind, zone: ZoneName, verdict: Verdict) {
         self.kinds.entry((kind, zone)).or_default().add(verdict);
         self.timeline.count(event, kind, verdict);
     }
 
-    pub(super) fn count(&mut self, kind: Kind, zone: ZoneKind, verdict: Verdict) {
+    pub(super) fn count(&mut self, kind: Kind, zone: ZoneName, verdict: Verdict) {
         self.count_at(self.events, kind, zone, verdict);
     }
 

@@ -19,7 +19,9 @@ use mmspec_model::contract::{Observe, PageAllocator};
 use mmspec_model::knowledge::{Shape, TypeSet};
 use mmspec_model::reference::Reference;
 use mmspec_model::reference::pcp::PcpSizes;
-use mmspec_model::vocab::{AllocFlags, CpuId, MigrateType, Order, Pfn, PfnRange, ZoneIdx};
+use mmspec_model::vocab::{
+    AllocFlags, CpuId, MigrateType, Order, Pfn, PfnRange, ZoneIdx, ZoneName,
+};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -171,7 +173,11 @@ fn record(script: &Script) -> Option<Recorded> {
         max_order: machine.max_order,
         pageblock_order: machine.pageblock_order,
         thp_order: machine.thp_order,
-        zones: machine.zones.iter().map(|zone| (zone.kind, zone.span)).collect(),
+        zones: machine
+            .zones
+            .iter()
+            .map(|zone| (ZoneName { node: zone.node, kind: zone.kind }, zone.span))
+            .collect(),
         cpus: usize::from(machine.cpus),
         types: TypeSet::PCP,
     };

@@ -7,7 +7,7 @@ use super::folder::Snapshot;
 use super::window::Window;
 use mmspec_model::knowledge::{Shape, TypeSet};
 use mmspec_model::proc::Pagetypeinfo;
-use mmspec_model::vocab::{KmemEvent, Order, Pfn, PfnRange, Rules, ZoneKind};
+use mmspec_model::vocab::{KmemEvent, NodeId, Order, Pfn, PfnRange, Rules, ZoneName};
 use std::io::BufRead;
 
 /// A recording that began before kpageflags was read says so: the events up to the end of the reading
@@ -44,12 +44,13 @@ pub(super) fn adjust<R: BufRead>(
 /// The machine's shape from a snapshot.
 pub(super) fn shape_of(snapshot: &Snapshot, rules: Rules) -> Option<Shape> {
     let zoneinfo = snapshot.zoneinfo.as_ref()?;
-    let zones: Vec<(ZoneKind, PfnRange)> = zoneinfo
+    let zones: Vec<(ZoneName, PfnRange)> = zoneinfo
         .populated()
         .filter(|(zone, _)| zone.spanned > 0)
         .map(|(zone, populated)| {
             let start = populated.start_pfn;
-            (zone.kind, PfnRange::new(start, start + zone.spanned))
+            let name = ZoneName { node: NodeId(zone.node as u8), kind: zone.kind };
+            (name, PfnRange::new(start, start + zone.spanned))
         })
         .collect();
     let cpus = zoneinfo.populated().map(|(_, zone)| zone.pagesets.len()).max()?;
@@ -89,11 +90,11 @@ impl Engine<'_> {
         let mut learnt = true;
         while learnt {
             learnt = false;
-            for (z, (kind, _)) in zones.iter().enumerate() {
+            for (z, (name, _)) in zones.iter().enumerate() {
                 for order in Order::ZERO.up_to(Order::MAX) {
                     let mut lengths = [0; 6];
                     for mt in &types.types {
-                        let row = types.row(0, *kind, *mt);
+                        let row = types.row(u32::from(name.node.0), name.kind, *mt);
                         let length = row.and_then(|row| row.lists.get(order.index()));
                         lengths[mt.index()] = length.map_or(0, |length| length.blocks as usize);
                     }
@@ -106,10 +107,11 @@ impl Engine<'_> {
     /// Numbers of pageblocks by type; those whose first frame `exists` are counted.
     fn load_types(&mut self, types: &Pagetypeinfo, exists: &dyn Fn(Pfn) -> bool) {
         let step = self.k.shape().pageblock_order.pages();
-        for (z, (kind, span)) in self.k.shape().zones.clone().into_iter().enumerate() {
+        for (z, (name, span)) in self.k.shape().zones.clone().into_iter().enumerate() {
             let mut counts = [0; 6];
             for mt in &types.types {
-                counts[mt.index()] = types.pageblocks_of(0, kind, *mt).unwrap_or(0) as usize;
+                let count = types.pageblocks_of(u32::from(name.node.0), name.kind, *mt);
+                counts[mt.index()] = count.unwrap_or(0) as usize;
             }
             let blocks: Vec<Pfn> = (span.start.0..span.end.0)
                 .step_by(step as usize)

@@ -49,6 +49,8 @@ enum Code {
     CpuDead,
     CpuOnline,
     Check,
+    DrainBegin,
+    Work,
 }
 
 const OPCODES: [Code; 32] = [
@@ -82,8 +84,8 @@ const OPCODES: [Code; 32] = [
     Code::Free,
     Code::Free,
     Code::Alloc,
-    Code::Free,
-    Code::Alloc,
+    Code::DrainBegin,
+    Code::Work,
 ];
 
 /// gfp sets that fit one byte.

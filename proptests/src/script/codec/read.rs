@@ -4,11 +4,11 @@ use super::write::SPELLED;
 use super::{Code, GFPS, OPCODES};
 use crate::generate::{self, Rng};
 use crate::script::names::SWITCHES;
-use crate::script::{Handle, MAX_OPS, MAX_RANGES, Op, Script};
-use mmspec_model::contract::Request;
+use crate::script::{Handle, MAX_OPS, MAX_RANGES, MAX_ZONES, Op, Script};
+use mmspec_model::contract::{Request, Task, TaskFlags};
 use mmspec_model::vocab::{
-    AllocFlags, CpuId, Gfp, MAX_CPUS, Machine, Mark, MigrateType, Order, Pfn, PfnRange, Rules,
-    Tunables, ZoneIdx, ZoneKind, ZoneSpan,
+    AllocFlags, CpuId, Gfp, MAX_CPUS, MAX_NODES, Machine, Mark, MigrateType, NodeId, NodeMask,
+    Order, Pfn, PfnRange, Rules, Tunables, ZoneIdx, ZoneKind, ZoneSpan,
 };
 use std::collections::BTreeSet;
 
@@ -107,9 +107,16 @@ impl Reader<'_> {
             order => Some(Order::of(order)),
         };
         let flags = self.byte();
-        let zones = (0..self.small(5)).map(|_| {
-            let kind = ZoneKind::ALL[self.small(4)];
-            ZoneSpan::new(kind, self.range())
+        let (mut nodes, mut cpu_nodes, mut distances) = (1, Vec::new(), Vec::new());
+        if flags & 4 != 0 {
+            nodes = self.small(MAX_NODES) as u8 + 1;
+            cpu_nodes = (0..self.count()).map(|_| NodeId(self.byte())).collect();
+            distances = (0..self.count()).map(|_| self.byte()).collect();
+        }
+        let zones = (0..self.small(MAX_ZONES + 1)).map(|_| {
+            let both = self.byte();
+            let (kind, node) = (ZoneKind::ALL[usize::from(both & 3)], NodeId(both >> 2));
+            ZoneSpan::new(kind, self.range()).on(node)
         });
         let zones = zones.collect();
         let [holes, reserved, cma] = [(); 3].map(|()| self.ranges());
@@ -119,6 +126,9 @@ impl Reader<'_> {
             thp_order,
             cma_built: flags & 1 != 0,
             free_high_batch: flags & 2 != 0,
+            nodes,
+            cpu_nodes,
+            distances,
             zones,
             holes,
             reserved,
@@ -244,19 +254,37 @@ impl Reader<'_> {
         self.machine.zones.first().map_or(Pfn(0), |zone| zone.span.start)
     }
 
-    fn attempt(&mut self) -> Option<(Mark, AllocFlags)> {
-        let mark = match self.small(16) {
-            at @ 1..=4 => Mark::ALL[at - 1],
-            _ => return None,
-        };
-        Some((mark, self.flags()))
+    fn request(&mut self, order: Order, gfp: Gfp) -> Request {
+        let both = self.byte();
+        let mut request = Request::new(order, gfp);
+        if let at @ 1..=4 = usize::from(both & 15) {
+            request.attempt = Some((Mark::ALL[at - 1], self.flags()));
+        }
+        if both & 16 != 0 {
+            request.node = match self.small(MAX_NODES + 1) as u8 {
+                0 => None,
+                node => Some(NodeId(node - 1)),
+            };
+            request.nodes = self.node_mask();
+            let mems = self.node_mask();
+            request.task = Task { mems, flags: TaskFlags::from_bits_truncate(self.byte()) };
+        }
+        request
+    }
+
+    fn node_mask(&mut self) -> NodeMask {
+        NodeMask(self.number().wrapping_sub(1))
+    }
+
+    fn any_zone(&mut self) -> Option<ZoneIdx> {
+        self.small(self.machine.zones.len() + 1).checked_sub(1).map(|at| ZoneIdx(at as u8))
     }
 
     fn op(&mut self) -> Op {
         match OPCODES[self.small(OPCODES.len())] {
             Code::Alloc => {
                 let (cpu, order, gfp) = (self.cpu(), self.any_order(), self.gfp());
-                let request = Request { attempt: self.attempt(), ..Request::new(order, gfp) };
+                let request = self.request(order, gfp);
                 Op::Alloc { cpu, request, handle: self.define() }
             }
             Code::Bulk => {
@@ -273,14 +301,9 @@ impl Reader<'_> {
                 Op::FreeBatch { cpu, handles }
             }
             Code::DrainCpu => Op::DrainCpu { by: self.cpu(), cpu: self.cpu() },
-            Code::DrainAll => {
-                let by = self.cpu();
-                let zone = match self.small(self.machine.zones.len() + 1) {
-                    0 => None,
-                    at => Some(ZoneIdx(at as u8 - 1)),
-                };
-                Op::DrainAll { by, zone }
-            }
+            Code::DrainAll => Op::DrainAll { by: self.cpu(), zone: self.any_zone() },
+            Code::DrainBegin => Op::DrainBegin { by: self.cpu(), zone: self.any_zone() },
+            Code::Work => Op::Work { cpu: self.cpu() },
             Code::PcpDisable => Op::PcpDisable { by: self.cpu(), zone: self.zone() },
             Code::PcpEnable => Op::PcpEnable { zone: self.zone() },
             Code::FailTrylock => Op::FailTrylock { cpu: self.cpu(), times: self.number() as u32 },

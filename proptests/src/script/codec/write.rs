@@ -3,7 +3,8 @@
 use super::{Code, GFPS, OPCODES};
 use crate::script::names::{SWITCHES, nearest_preset};
 use crate::script::{Handle, Op, Script};
-use mmspec_model::vocab::{CpuId, Gfp, Machine, PfnRange, Rules, Tunables, ZoneIdx};
+use mmspec_model::contract::Request;
+use mmspec_model::vocab::{CpuId, Gfp, Machine, NodeMask, PfnRange, Rules, Tunables, ZoneIdx};
 use std::collections::BTreeMap;
 
 /// The first byte of the spelled form.
@@ -45,10 +46,20 @@ impl Writer {
         self.byte(machine.max_order.get());
         self.byte(machine.pageblock_order.get());
         self.byte(machine.thp_order.map_or(0, |order| order.get()));
-        self.byte(u8::from(machine.cma_built) | u8::from(machine.free_high_batch) << 1);
+        let numa =
+            machine.nodes != 1 || !machine.cpu_nodes.is_empty() || !machine.distances.is_empty();
+        let builds = u8::from(machine.cma_built) | u8::from(machine.free_high_batch) << 1;
+        self.byte(builds | u8::from(numa) << 2);
+        if numa {
+            self.byte(machine.nodes.saturating_sub(1));
+            self.number(machine.cpu_nodes.len() as u64);
+            machine.cpu_nodes.iter().for_each(|node| self.byte(node.0));
+            self.number(machine.distances.len() as u64);
+            machine.distances.iter().for_each(|distance| self.byte(*distance));
+        }
         self.byte(machine.zones.len() as u8);
         for zone in &machine.zones {
-            self.byte(zone.kind.index() as u8);
+            self.byte(zone.kind.index() as u8 | zone.node.0 << 2);
             self.range(&zone.span);
         }
         for ranges in [&machine.holes, &machine.reserved, &machine.cma] {
@@ -131,6 +142,28 @@ impl Writer {
         }
     }
 
+    /// The mark and flags, and what the request says of nodes and its task.
+    fn attempt(&mut self, request: &Request) {
+        let placed = Request { attempt: None, ..*request };
+        let placed = placed != Request::new(request.order, request.gfp);
+        let mark = request.attempt.map_or(0, |(mark, _)| mark.index() as u8 + 1);
+        self.byte(mark | u8::from(placed) << 4);
+        if let Some((_, flags)) = request.attempt {
+            self.number(u64::from(flags.bits()));
+        }
+        if placed {
+            self.byte(request.node.map_or(0, |node| node.0 + 1));
+            self.node_mask(request.nodes);
+            self.node_mask(request.task.mems);
+            self.byte(request.task.flags.bits());
+        }
+    }
+
+    /// All nodes as 0.
+    fn node_mask(&mut self, mask: NodeMask) {
+        self.number(mask.0.wrapping_add(1));
+    }
+
     fn op(&mut self, op: &Op) {
         match op {
             Op::Alloc { cpu, request, handle } => {
@@ -138,13 +171,7 @@ impl Writer {
                 self.cpu(*cpu);
                 self.byte(request.order.get());
                 self.gfp(request.gfp);
-                match request.attempt {
-                    None => self.byte(0),
-                    Some((mark, flags)) => {
-                        self.byte(mark.index() as u8 + 1);
-                        self.number(u64::from(flags.bits()));
-                    }
-                }
+                self.attempt(request);
                 self.define(*handle);
             }
             Op::Bulk { cpu, gfp, handles } => {
@@ -178,6 +205,15 @@ impl Writer {
                 self.code(Code::DrainAll);
                 self.cpu(*by);
                 self.byte(zone.map_or(0, |zone| zone.0 + 1));
+            }
+            Op::DrainBegin { by, zone } => {
+                self.code(Code::DrainBegin);
+                self.cpu(*by);
+                self.byte(zone.map_or(0, |zone| zone.0 + 1));
+            }
+            Op::Work { cpu } => {
+                self.code(Code::Work);
+                self.cpu(*cpu);
             }
             Op::PcpDisable { by, zone } => {
                 self.code(Code::PcpDisable);

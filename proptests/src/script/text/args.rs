@@ -1,7 +1,7 @@
 //! The words of one line: what is left of it, with columns for errors.
 
 use super::ParseError;
-use mmspec_model::vocab::{CpuId, Order, Pfn, ZoneIdx};
+use mmspec_model::vocab::{CpuId, MAX_NODES, NodeId, NodeMask, Order, Pfn, ZoneIdx};
 
 /// One word and the column at which it starts, from 1.
 #[derive(Clone, Copy, Debug)]
@@ -144,6 +144,18 @@ impl<'a> Args<'a> {
 
     pub(crate) fn zone_of(&self, word: Word<'_>) -> Result<ZoneIdx, ParseError> {
         self.number(word, u64::from(u8::MAX)).map(|value| ZoneIdx(value as u8))
+    }
+
+    /// The node that `name=` gives, if it is there.
+    pub(crate) fn node(&mut self, name: &str) -> Result<Option<NodeId>, ParseError> {
+        let Some(word) = self.named(name) else { return Ok(None) };
+        self.number(word, MAX_NODES as u64 - 1).map(|value| Some(NodeId(value as u8)))
+    }
+
+    /// The set of nodes that `name=` gives as bits; all if it is not there.
+    pub(crate) fn node_mask(&mut self, name: &str) -> Result<NodeMask, ParseError> {
+        let Some(word) = self.named(name) else { return Ok(NodeMask::ALL) };
+        self.number(word, u64::MAX).map(NodeMask)
     }
 
     /// One of a list of names.

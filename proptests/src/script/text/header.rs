@@ -3,7 +3,9 @@
 use super::ParseError;
 use super::args::{Args, Word};
 use crate::script::names::SWITCHES;
-use mmspec_model::vocab::{Machine, Order, Pfn, PfnRange, Rules, Tunables, ZoneKind, ZoneSpan};
+use mmspec_model::vocab::{
+    MAX_NODES, Machine, NodeId, Order, Pfn, PfnRange, Rules, Tunables, ZoneKind, ZoneSpan,
+};
 
 const RANGE_HINT: &str = "write FIRST..END, END being one past the last frame, e.g. 0x0..0x400";
 
@@ -31,15 +33,37 @@ pub(super) fn machine(args: &mut Args<'_>, machine: &mut Machine) -> Result<(), 
     if let Some(word) = args.named("free_high_batch") {
         machine.free_high_batch = args.switch(word)?;
     }
+    if let Some(word) = args.named("nodes") {
+        machine.nodes = args.number(word, MAX_NODES as u64)? as u8;
+    }
+    if let Some(word) = args.named("cpu_nodes") {
+        machine.cpu_nodes = list(args, word)?.into_iter().map(NodeId).collect();
+    }
+    if let Some(word) = args.named("distances") {
+        machine.distances = list(args, word)?;
+    }
     Ok(())
 }
 
-/// `zone KIND FIRST..END`.
+/// Small numbers joined by commas.
+fn list(args: &Args<'_>, word: Word<'_>) -> Result<Vec<u8>, ParseError> {
+    let mut column = word.column;
+    let numbers = word.text.split(',').map(|text| {
+        let number = args.number(Word { column, text }, u64::from(u8::MAX));
+        column += text.chars().count() + 1;
+        number.map(|number| number as u8)
+    });
+    numbers.collect()
+}
+
+/// `zone KIND FIRST..END [node=N]`.
 pub(super) fn zone(args: &mut Args<'_>) -> Result<ZoneSpan, ParseError> {
     let word = args.expect("the zone's kind", "write zone Normal 0x0..0x400")?;
     let known = ZoneKind::ALL.map(|kind| (kind.name(), kind));
     let kind = args.choice(word, "zone kind", known)?;
-    Ok(ZoneSpan::new(kind, range(args)?))
+    let zone = ZoneSpan::new(kind, range(args)?);
+    let node = args.node("node")?;
+    Ok(zone.on(node.unwrap_or_default()))
 }
 
 /// `FIRST..END`.

@@ -3,16 +3,16 @@
 use super::ParseError;
 use super::args::{Args, Word};
 use super::header::tunables;
-use crate::script::names::ALLOC_FLAGS;
+use crate::script::names::{ALLOC_FLAGS, TASK_FLAGS};
 use crate::script::{Handle, Op};
-use mmspec_model::contract::Request;
-use mmspec_model::vocab::{AllocFlags, Gfp, Mark, MigrateType, Tunables, ZoneKind};
+use mmspec_model::contract::{Request, Task, TaskFlags};
+use mmspec_model::vocab::{AllocFlags, Gfp, Mark, MigrateType, Tunables, ZoneIdx, ZoneKind};
 
 const HANDLE_HINT: &str = "name a block a1, a2 and so on";
 
 /// The names of all operations, for errors.
-const NAMES: &str = "alloc, bulk, free, free-batch, drain, drain-all, pcp-disable, pcp-enable, \
-     fail-trylock, tick, set, reclaim-active, isolate, unisolate, unreserve, cpu-dead, cpu-online \
+const NAMES: &str = "alloc, bulk, free, free-batch, drain, drain-all, drain-begin, work, \
+     pcp-disable, pcp-enable, fail-trylock, tick, set, reclaim-active, isolate, unisolate, unreserve, cpu-dead, cpu-online \
      or check";
 
 /// One operation whose first word is `first`. `in_force`: the tunables before it.
@@ -28,14 +28,9 @@ pub(super) fn op(
         "free" => Op::Free { cpu: args.cpu("cpu")?, handle: one_handle(args)? },
         "free-batch" => Op::FreeBatch { cpu: args.cpu("cpu")?, handles: all_handles(args)? },
         "drain" => Op::DrainCpu { by: args.cpu("by")?, cpu: args.cpu("cpu")? },
-        "drain-all" => {
-            let by = args.cpu("by")?;
-            let zone = match args.named("zone") {
-                Some(word) => Some(args.zone_of(word)?),
-                None => None,
-            };
-            Op::DrainAll { by, zone }
-        }
+        "drain-all" => Op::DrainAll { by: args.cpu("by")?, zone: any_zone(args)? },
+        "drain-begin" => Op::DrainBegin { by: args.cpu("by")?, zone: any_zone(args)? },
+        "work" => Op::Work { cpu: args.cpu("cpu")? },
         "pcp-disable" => Op::PcpDisable { by: args.cpu("by")?, zone: args.zone()? },
         "pcp-enable" => Op::PcpEnable { zone: args.zone()? },
         "fail-trylock" => {
@@ -67,6 +62,11 @@ pub(super) fn op(
             return Err(args.error(first.column, what, format!("use {NAMES}")));
         }
     })
+}
+
+/// `zone=`, if it is there.
+fn any_zone(args: &mut Args<'_>) -> Result<Option<ZoneIdx>, ParseError> {
+    args.named("zone").map(|word| args.zone_of(word)).transpose()
 }
 
 fn is_handle(text: &str) -> bool {
@@ -115,7 +115,8 @@ fn definition(args: &mut Args<'_>, first: Word<'_>) -> Result<Op, ParseError> {
             let word = args.required("order", "say order=0 for one page")?;
             let order = args.order(word)?;
             let gfp = gfp(args)?;
-            let request = Request { attempt: attempt(args)?, ..Request::new(order, gfp) };
+            let attempt = attempt(args)?;
+            let request = Request { attempt, ..placed(args, Request::new(order, gfp))? };
             Ok(Op::Alloc { cpu, request, handle })
         }
         ("alloc", _) => Err(args.error(
@@ -130,6 +131,24 @@ fn definition(args: &mut Args<'_>, first: Word<'_>) -> Result<Op, ParseError> {
             "use alloc or bulk after \"=\"",
         )),
     }
+}
+
+/// Where, and for which task.
+fn placed(args: &mut Args<'_>, request: Request) -> Result<Request, ParseError> {
+    let (node, nodes) = (args.node("node")?, args.node_mask("nodes")?);
+    let task = Task { mems: args.node_mask("mems")?, flags: task_flags(args)? };
+    Ok(Request { node, nodes, task, ..request })
+}
+
+fn task_flags(args: &mut Args<'_>) -> Result<TaskFlags, ParseError> {
+    let mut all = TaskFlags::empty();
+    let Some(list) = args.named("task") else { return Ok(all) };
+    let mut column = list.column;
+    for text in list.text.split(',') {
+        all |= args.choice(Word { column, text }, "state of a task", TASK_FLAGS)?;
+        column += text.chars().count() + 1;
+    }
+    Ok(all)
 }
 
 fn gfp(args: &mut Args<'_>) -> Result<Gfp, ParseError> {

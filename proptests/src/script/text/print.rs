@@ -1,8 +1,9 @@
 //! Printing.
 
-use crate::script::names::{ALLOC_FLAGS, SWITCHES, nearest_preset};
+use crate::script::names::{ALLOC_FLAGS, SWITCHES, TASK_FLAGS, nearest_preset};
 use crate::script::{Handle, Op, Script};
-use mmspec_model::vocab::{AllocFlags, Machine, PfnRange, Rules, Tunables};
+use mmspec_model::contract::Request;
+use mmspec_model::vocab::{AllocFlags, Machine, NodeMask, PfnRange, Rules, Tunables, ZoneIdx};
 use std::fmt::{self, Write};
 
 /// The whole script.
@@ -54,14 +55,31 @@ fn machine(out: &mut dyn Write, machine: &Machine) -> fmt::Result {
         Some(order) => write!(out, "{order}")?,
         None => write!(out, "none")?,
     }
-    writeln!(
+    write!(
         out,
         " cma_built={} free_high_batch={}",
         switch(machine.cma_built),
         switch(machine.free_high_batch)
     )?;
+    if machine.nodes != 1 {
+        write!(out, " nodes={}", machine.nodes)?;
+    }
+    let list = |numbers: &mut dyn Iterator<Item = String>| numbers.collect::<Vec<_>>().join(",");
+    if !machine.cpu_nodes.is_empty() {
+        let nodes = list(&mut machine.cpu_nodes.iter().map(ToString::to_string));
+        write!(out, " cpu_nodes={nodes}")?;
+    }
+    if !machine.distances.is_empty() {
+        let distances = list(&mut machine.distances.iter().map(ToString::to_string));
+        write!(out, " distances={distances}")?;
+    }
+    writeln!(out)?;
     for zone in &machine.zones {
-        range(out, &format!("zone {}", zone.kind), &zone.span)?;
+        write!(out, "zone {} {}..{}", zone.kind, zone.span.start, zone.span.end)?;
+        if zone.node.0 != 0 {
+            write!(out, " node={}", zone.node)?;
+        }
+        writeln!(out)?;
     }
     for (name, ranges) in
         [("hole", &machine.holes), ("reserved", &machine.reserved), ("cma", &machine.cma)]
@@ -127,6 +145,28 @@ fn flags(out: &mut dyn Write, flags: AllocFlags) -> fmt::Result {
     write!(out, " flags={}", names.join(","))
 }
 
+/// Where, and for which task: what is not the default.
+fn placed(out: &mut dyn Write, request: &Request) -> fmt::Result {
+    if let Some(node) = request.node {
+        write!(out, " node={node}")?;
+    }
+    for (name, mask) in [("nodes", request.nodes), ("mems", request.task.mems)] {
+        if mask != NodeMask::ALL {
+            write!(out, " {name}={:#x}", mask.0)?;
+        }
+    }
+    if request.task.flags.is_empty() {
+        return Ok(());
+    }
+    let set = TASK_FLAGS.iter().filter(|(_, flag)| request.task.flags.contains(*flag));
+    let names: Vec<&str> = set.map(|(name, _)| *name).collect();
+    write!(out, " task={}", names.join(","))
+}
+
+fn zone(out: &mut dyn Write, zone: Option<ZoneIdx>) -> fmt::Result {
+    zone.map_or(Ok(()), |zone| write!(out, " zone={}", zone.0))
+}
+
 fn handles(out: &mut dyn Write, handles: &[Handle]) -> fmt::Result {
     handles.iter().try_for_each(|handle| write!(out, " a{}", handle.0))
 }
@@ -141,7 +181,7 @@ pub(super) fn op(out: &mut dyn Write, op: &Op, in_force: &Tunables) -> fmt::Resu
                 write!(out, " at={mark}")?;
                 flags(out, attempt)?;
             }
-            Ok(())
+            placed(out, request)
         }
         Op::Bulk { cpu, gfp, handles } => {
             for handle in handles {
@@ -155,10 +195,15 @@ pub(super) fn op(out: &mut dyn Write, op: &Op, in_force: &Tunables) -> fmt::Resu
             handles(out, batch)
         }
         Op::DrainCpu { by, cpu } => write!(out, "drain by={by} cpu={cpu}"),
-        Op::DrainAll { by, zone: None } => write!(out, "drain-all by={by}"),
-        Op::DrainAll { by, zone: Some(zone) } => {
-            write!(out, "drain-all by={by} zone={}", zone.0)
+        Op::DrainAll { by, zone: at } => {
+            write!(out, "drain-all by={by}")?;
+            zone(out, *at)
         }
+        Op::DrainBegin { by, zone: at } => {
+            write!(out, "drain-begin by={by}")?;
+            zone(out, *at)
+        }
+        Op::Work { cpu } => write!(out, "work cpu={cpu}"),
         Op::PcpDisable { by, zone } => write!(out, "pcp-disable by={by} zone={}", zone.0),
         Op::PcpEnable { zone } => write!(out, "pcp-enable zone={}", zone.0),
         Op::FailTrylock { cpu, times } => write!(out, "fail-trylock cpu={cpu} times={times}"),

@@ -25,6 +25,9 @@ free-batch cpu=0
 drain by=0 cpu=1
 drain-all by=0
 drain-all by=0 zone=1
+drain-begin by=1
+drain-begin by=0 zone=1
+work cpu=1
 pcp-disable by=0 zone=0
 pcp-enable zone=0
 fail-trylock cpu=0 times=2
@@ -56,7 +59,7 @@ fn wrong(text: &str, line: usize, column: usize, part: &str) {
 fn every_operation_prints_as_it_was_written() {
     let script = Script::parse("case.mms", EVERY_OP).expect("parses");
     assert_eq!(script.to_text(), EVERY_OP);
-    assert_eq!(script.ops.len(), 27);
+    assert_eq!(script.ops.len(), 30);
     assert_eq!(script.op_text(1).as_deref(), EVERY_OP.lines().nth(11));
 }
 
@@ -82,9 +85,12 @@ fn errors_name_line_column_and_a_way_out() {
     wrong("mms 1\nmachine cpu=2\n", 2, 9, "not expected");
     wrong("mms 1\nrules linux_9\n", 2, 7, "linux_6_12");
     wrong("mms 1\nrule fallback=no\n", 2, 15, "whole");
+    wrong("mms 1\nrule drain_scheme=ipi\n", 2, 19, "work_item");
     wrong("mms 1\nmachine max_order=3\n", 2, 1, "zone");
     let machine = "mms 1\nmachine max_order=3\nzone Normal 0..64\n";
     let with = |line: &str| format!("{machine}{line}\n");
+    wrong(&with("work cpu=1"), 4, 1, "cpu 1");
+    wrong(&with("drain-begin by=0 zone=1"), 4, 1, "zone 1");
     wrong(&with("frob cpu=0"), 4, 1, "fail-trylock");
     wrong(&with("a1 = alloc cpu=0 order=11 gfp=GFP_KERNEL"), 4, 24, "0 to 10");
     wrong(&with("a1 = alloc cpu=0 order=1 gfp=GFP_KARNEL"), 4, 30, "gfp");

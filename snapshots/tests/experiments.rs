@@ -1,0 +1,31 @@
+//! Every experiment, as text, JSON and CSV.
+
+use mmspec_snapshots::experiments::{EXPERIMENTS, csv, json, text};
+
+#[test]
+fn published_results_are_reproduced() {
+    for entry in EXPERIMENTS {
+        let mut said = Vec::new();
+        let experiment = (entry.run)(&mut |what| said.push(what)).expect("it runs");
+        assert!(experiment.holds(), "{}", text(&experiment));
+        assert!(!said.is_empty(), "{} says nothing while it runs", entry.name);
+        // A figure that no parameter moves would rest on nothing.
+        assert!(experiment.sensitivity.iter().any(|one| one.halved != one.doubled));
+        insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
+            insta::assert_snapshot!(format!("experiment-{}", entry.name), text(&experiment));
+        });
+
+        let parsed: serde_json::Value = serde_json::from_str(&json(&experiment)).expect("JSON");
+        assert_eq!(parsed["name"], entry.name);
+        let rows = parsed["rows"].as_array().expect("a list");
+        assert_eq!(rows.len(), experiment.rows.len());
+        for row in rows {
+            let keys = ["figure", "starred", "published", "simulated", "direction_ok"];
+            assert_eq!(row.as_object().map(serde_json::Map::len), Some(keys.len()));
+            assert!(keys.iter().all(|key| row.get(key).is_some()), "{row}");
+            let pair = ["base", "patched"];
+            assert!(pair.iter().all(|key| row["simulated"].get(key).is_some()), "{row}");
+        }
+        assert_eq!(csv(&experiment).lines().count(), 1 + experiment.rows.len());
+    }
+}
