@@ -12,6 +12,8 @@ use crate::{
 };
 use step::Work;
 
+pub(crate) use step::DEF_PRIORITY;
+
 use mmspec_model::vocab::{AllocFlags, CpuId, Gfp, Mark, NodeId, NodeState, ZoneIdx, ZoneKind};
 
 /// Rounds in a row without success after which a node is hopeless (MAX_RECLAIM_RETRIES).
@@ -131,12 +133,18 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// there is no such zone (compaction.md §4.2).
     pub(crate) fn is_balanced(&self, node: NodeId, order: u8, highest: ZoneKind) -> bool {
         let mut zones = self.zones_up_to(node, highest).peekable();
-        zones.peek().is_none()
-            || zones.any(|at| {
-                let flags = AllocFlags::empty();
-                let check = Check { order, mark: Mark::High, extra: 0, highest, flags };
-                self.zone(at).watermark_with(&self.geometry.rules, &check, self.careful_free(at))
-            })
+        zones.peek().is_none() || zones.any(|at| self.is_zone_balanced(at, order, highest))
+    }
+
+    /// Whether one zone is above its HIGH mark for a request of `order` for zones up to `highest`.
+    pub(crate) fn is_zone_balanced(&self, at: usize, order: u8, highest: ZoneKind) -> bool {
+        let flags = AllocFlags::empty();
+        self.is_zone_ok(at, &Check { order, mark: Mark::High, extra: 0, highest, flags })
+    }
+
+    /// The full check of a zone with its free pages counted carefully.
+    pub(crate) fn is_zone_ok(&self, at: usize, check: &Check) -> bool {
+        self.zone(at).watermark_with(&self.geometry.rules, check, self.careful_free(at))
     }
 
     /// The managed zones of a node up to `highest`, lowest first.

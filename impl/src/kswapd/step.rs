@@ -13,7 +13,7 @@ use mmspec_model::{
 };
 
 /// DEF_PRIORITY.
-pub(super) const DEF_PRIORITY: u8 = 12;
+pub(crate) const DEF_PRIORITY: u8 = 12;
 
 /// SWAP_CLUSTER_MAX.
 pub(super) const SWAP_CLUSTER_MAX: u64 = 32;

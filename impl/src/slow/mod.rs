@@ -93,7 +93,19 @@ impl Go {
 }
 
 impl Walk {
-    fn order(&self) -> Order {
+    pub(crate) fn cpu(&self) -> CpuId {
+        self.cpu
+    }
+
+    pub(crate) fn gfp(&self) -> Gfp {
+        self.gfp
+    }
+
+    pub(crate) fn attempt(&self) -> Option<Attempt> {
+        self.attempt
+    }
+
+    pub(crate) fn order(&self) -> Order {
         self.request.order
     }
 
@@ -347,7 +359,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
 
     /// The zones of an attempt's list within kind and mask, in order. While the lists are rebuilt,
     /// some may come twice.
-    fn for_each_entry(&self, attempt: &Attempt, mut visit: impl FnMut(Entry)) {
+    pub(crate) fn for_each_entry(&self, attempt: &Attempt, mut visit: impl FnMut(Entry)) {
         self.find_entry(attempt, |entry| {
             visit(entry);
             None::<()>
