@@ -154,7 +154,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         self.build_zonelists(&config);
     }
 
-    /// Write the sysctl `vm.numa_zonelist_order` (up to 4.13 [mem]): the lists are rebuilt in that
+    /// Write the sysctl `vm.numa_zonelist_order` (up to 4.13 \[mem\]): the lists are rebuilt in that
     /// order, whatever the rules began with.
     pub fn set_zonelist_order(&self, order: ZonelistOrder) {
         let mut config = self.lock_config();

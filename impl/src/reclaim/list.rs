@@ -155,7 +155,7 @@ impl<P: Platform, B: Backing> Lru<P, B> {
         }
     }
 
-    /// Put an allocated block on an inactive list (anonymous memory since 5.9 [mem], and file pages);
+    /// Put an allocated block on an inactive list (anonymous memory since 5.9 \[mem\], and file pages);
     /// false if it is not allocated, or on a list already.
     pub fn add(&self, pages: &PageAllocator<P, B>, pfn: Pfn, file: bool) -> bool {
         self.add_to(pages, pfn, LruList::of(file, false))
@@ -189,7 +189,7 @@ impl<P: Platform, B: Backing> Lru<P, B> {
         true
     }
 
-    /// The owner used the page without a mapping (mark_page_accessed [mem]): the first time it counts as
+    /// The owner used the page without a mapping (mark_page_accessed \[mem\]): the first time it counts as
     /// referenced, the second time it becomes active.
     pub fn mark_accessed(&self, pages: &PageAllocator<P, B>, pfn: Pfn) {
         let Some(at) = Place::of(pages, pfn) else { return };

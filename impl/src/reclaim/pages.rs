@@ -231,7 +231,8 @@ impl<P: Platform, B: Backing> Reclaim<'_, P, B> {
         }
         let mut dirty = self.owner.is_dirty(page);
         if !file {
-            if !shrink.may_swap || self.owner.swap(page) == Anon::Stays {
+            // It was scanned at all because it may be swapped.
+            if self.owner.swap(page) == Anon::Stays {
                 return Fate::Activate;
             }
             dirty = self.owner.is_dirty(page);
