@@ -52,6 +52,7 @@ mod ops;
 mod path;
 mod pcp;
 pub mod platform;
+pub mod reclaim;
 mod slow;
 mod storage;
 mod vmstat;

@@ -2,18 +2,16 @@
 
 use crate::{
     kswapd::Kswapd,
-    path::CLASSES,
+    path::Classes,
     platform::{Lock, Platform, Word},
 };
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use mmspec_model::vocab::{Gfp, MAX_NODES};
+use mmspec_model::vocab::MAX_NODES;
 
 /// One node, as the embedder's storage holds it.
 #[repr(align(128))]
 pub struct NodeSlot<P: Platform> {
-    /// The packed classes of requests that begin at this node, by what decides them; each is one
-    /// word, so that a reader never sees half of a rebuild.
-    classes: [AtomicU64; CLASSES],
+    /// What requests that begin at this node come to.
+    pub(crate) classes: Classes,
     /// Distances to all nodes.
     pub(crate) distances: [u8; MAX_NODES],
     pub(crate) has_cpus: bool,
@@ -36,7 +34,7 @@ impl<P: Platform> NodeSlot<P> {
     #[must_use]
     pub fn new() -> Self {
         Self {
-            classes: [const { AtomicU64::new(0) }; CLASSES],
+            classes: Classes::new(),
             distances: [0; MAX_NODES],
             has_cpus: false,
             first_zone: 0,
@@ -46,16 +44,6 @@ impl<P: Platform> NodeSlot<P> {
             pressure: P::Word::new(0),
             failures: P::Word::new(0),
         }
-    }
-
-    /// The packed class of a request; 0 if it is refused.
-    #[inline(always)]
-    pub(crate) fn class(&self, gfp: Gfp) -> u64 {
-        self.classes[crate::path::deciding(gfp)].load(Relaxed)
-    }
-
-    pub(crate) fn set_class(&self, deciding: usize, class: u64) {
-        self.classes[deciding].store(class, Relaxed);
     }
 
     /// The positions of the node's zones, lowest kind first.
@@ -70,7 +58,7 @@ impl<P: Platform> NodeSlot<P> {
     #[cfg(feature = "std")]
     pub(crate) fn copy(&self) -> Self {
         Self {
-            classes: core::array::from_fn(|at| AtomicU64::new(self.classes[at].load(Relaxed))),
+            classes: self.classes.copy(),
             distances: self.distances,
             has_cpus: self.has_cpus,
             first_zone: self.first_zone,

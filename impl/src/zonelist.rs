@@ -154,7 +154,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         self.build_zonelists(&config);
     }
 
-    /// Write the sysctl `vm.numa_zonelist_order` (up to 4.13 [mem]): the lists are rebuilt in that
+    /// Write the sysctl `vm.numa_zonelist_order` (up to 4.13 \[mem\]): the lists are rebuilt in that
     /// order, whatever the rules began with.
     pub fn set_zonelist_order(&self, order: ZonelistOrder) {
         let mut config = self.lock_config();
@@ -294,7 +294,11 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         for deciding in 0..CLASSES {
             let gfp = crate::path::gfp_of(deciding);
             let class = self.class_of(node, gfp).unwrap_or(0);
-            self.node(node).set_class(deciding, class);
+            self.node(node).classes.set(deciding, class);
+            // Its CPUs have them at hand.
+            for cpu in self.cpu_ids().map(|cpu| self.cpu(cpu)).filter(|cpu| cpu.home == node) {
+                cpu.classes.set(deciding, class);
+            }
         }
     }
 

@@ -58,6 +58,7 @@ fn it_sleeps_until_it_is_woken_and_works_up_to_the_high_mark() {
     let state = pages.node_state(NODE);
     assert_eq!((state.kswapd_awake, state.wakeups), (true, 1));
     assert_eq!((state.kswapd_order, state.kswapd_highest), (3, Some(ZoneKind::Normal)));
+    assert_eq!(pages.zone_state(NORMAL).stat_threshold, normal);
     let step = pages.kswapd_step(NODE, None);
     let expected = KswapdStep::Shrink {
         priority: 12,
@@ -177,4 +178,52 @@ fn real_need_comes_before_a_boost() {
         step = pages.kswapd_step(NODE, shrunk(1, 1));
     }
     assert_eq!(priority(step), 9, "no limit of urgency");
+}
+
+#[test]
+fn counts_are_finer_while_it_works() {
+    // 8 CPUs: 8 × 8 pages of drift are more than LOW − MIN, 16.
+    let pages = single_zone(8, 1024, Rules::linux_6_12());
+    pages.pcp_disable(CPU0, NORMAL);
+    let mut held = Pages::new(&pages);
+    let all =
+        Request::new(Order::ZERO, Gfp::HIGHUSER_MOVABLE).at(Mark::Min, AllocFlags::NO_WATERMARKS);
+    while held.request(all).is_some() {}
+    let state = pages.zone_state(NORMAL);
+    assert_eq!((state.stat_threshold, state.drift_mark), (8, 96 + 64));
+    fail(&pages, 0);
+    assert_eq!(pages.zone_state(NORMAL).stat_threshold, 8, "not before its first step");
+    pages.kswapd_step(NODE, None);
+    assert_eq!(pages.zone_state(NORMAL).stat_threshold, 2, "16 / 8");
+    held.free_if(|pfn| pfn.0 < 512);
+    assert_eq!(pages.kswapd_step(NODE, shrunk(96, 512)), KswapdStep::Nap);
+    assert_eq!(pages.zone_state(NORMAL).stat_threshold, 2);
+    pages.kswapd_step(NODE, Some(KswapdReply::Napped { early: false }));
+    assert_eq!(pages.zone_state(NORMAL).stat_threshold, 8);
+}
+
+#[test]
+fn what_was_worked_for_is_put_back_after_a_short_nap() {
+    let (pages, held) = full();
+    fail(&pages, 0);
+    pages.kswapd_step(NODE, None);
+    held.iter().take(512).for_each(|pfn| pages.free_pages(CPU0, *pfn, Order::ZERO));
+    pages.tick(CPU0);
+    assert_eq!(pages.kswapd_step(NODE, shrunk(192, 512)), KswapdStep::Nap);
+    // Nobody asked meanwhile; the index used before stands, and a low zone's request does not lower it.
+    let request = Request::new(Order::ZERO, Gfp::DMA32 | Gfp::KERNEL);
+    assert!(pages.alloc_pages(CPU0, request).page().is_none());
+    let step = pages.kswapd_step(NODE, Some(KswapdReply::Napped { early: true }));
+    assert_eq!(step, KswapdStep::Nap);
+    // The node is balanced for Normal. Fill it again: the next work is for Normal.
+    fail_all(&pages);
+    let step = pages.kswapd_step(NODE, Some(KswapdReply::Napped { early: true }));
+    assert!(matches!(step, KswapdStep::Shrink { highest: ZoneKind::Normal, .. }), "{step:?}");
+}
+
+fn fail_all(pages: &OwnedAllocator) {
+    let all =
+        Request::new(Order::ZERO, Gfp::HIGHUSER_MOVABLE).at(Mark::Min, AllocFlags::NO_WATERMARKS);
+    while pages.alloc_pages(CPU0, all).page().is_some() {}
+    pages.tick(CPU0);
 }

@@ -70,6 +70,14 @@ fn a_decreasing_load_ranks_otherwise() {
     let rules = Rules { node_load: NodeLoad::Decreasing, ..Rules::linux_6_12() };
     let pages = build(&two_pairs(), rules);
     assert_eq!(lists(&pages), [[0, 1, 2, 3], [1, 0, 3, 2], [2, 3, 0, 1], [3, 2, 0, 1]]);
+    // Here node 0 is near to 1 and 3. Its list gives node 2, the last, a load of 1; those of nodes 1
+    // and 2 do not change it, while 1 got 3: node 3 goes to 2 before 1. A value that did not fall
+    // would give 1 and 2 the same load.
+    let mut star = two_pairs();
+    star.distances =
+        [[10, 15, 20, 15], [15, 10, 20, 20], [20, 20, 10, 20], [15, 20, 20, 10]].concat();
+    let pages = build(&star, rules);
+    assert_eq!(lists(&pages), [[0, 1, 3, 2], [1, 0, 3, 2], [2, 3, 0, 1], [3, 0, 2, 1]]);
 }
 
 #[test]

@@ -165,13 +165,15 @@ fn low_reserves_hold_reclaimers_back() {
     let answer = SlowReply::Woken { killed: false };
     assert_eq!(pages.slow_step(&mut woken, Some(answer)), RECLAIM);
     assert_eq!(stalls(), 1);
-    // Killed, or no answer: as if a page had been reclaimed, so that the walk goes round.
-    for walk in [&mut killed, &mut silent] {
-        let step = pages.slow_step(walk, Some(SlowReply::Woken { killed: true }));
-        assert_eq!((step, stalls()), (throttle(true), 1));
+    // Killed, or no answer: as if a page had been reclaimed, so that the walk goes round; and a dying
+    // task is not held back again.
+    for (stalled, walk, reply) in
+        [(2, &mut killed, Some(SlowReply::Woken { killed: true })), (3, &mut silent, None)]
+    {
+        let step = pages.slow_step(walk, reply);
+        assert_eq!((step, stalls()), (RECLAIM, stalled));
     }
-    assert_eq!(pages.slow_step(&mut silent, None), throttle(true));
-    assert_eq!(pages.events().direct_throttle, 5);
+    assert_eq!(pages.events().direct_throttle, 2);
     // Dying tasks and kernel threads are not held back, nor is anybody with one page more.
     let task = Task { flags: TaskFlags::DYING, ..Task::default() };
     assert_eq!(first(&pages, request.by(task)).1, RECLAIM);
@@ -365,4 +367,169 @@ fn nodes_whose_kswapd_works_are_passed_over_first() {
         empty(&pages, 1);
         assert_eq!(node(request), Some(0), "better a busy node than none");
     }
+}
+
+#[test]
+fn who_cannot_wait_and_is_urgent_may_leave_its_cpuset() {
+    for (gfp, served) in [(Gfp::ATOMIC, true), (Gfp::NOWAIT, false)] {
+        let pages = two_nodes(Rules::linux_6_12());
+        empty(&pages, 0);
+        let task = Task { mems: NodeMask(1), ..Task::default() };
+        // With a mask of both nodes: the cpuset is minded by the flag.
+        let request = Request::new(Order::ZERO, gfp).within(NodeMask(3)).by(task);
+        assert_eq!(is_page(first(&pages, request).1), served, "{gfp}");
+    }
+}
+
+#[test]
+fn a_changed_cpuset_is_noticed_before_the_killer_and_at_the_end() {
+    // Costly and NORETRY: the walk would end at nopage. The rebuild count is as it was.
+    let pages = two_nodes(Rules::linux_6_12());
+    empty(&pages, 0);
+    let task = Task { mems: NodeMask(1), ..Task::default() };
+    let request = Request::new(Order::ZERO, Gfp::KERNEL | Gfp::NORETRY).by(task);
+    let (mut walk, step) = first(&pages, request.within(NodeMask(3)));
+    assert_eq!(step, RECLAIM);
+    let mut other = walk;
+    pages.slow_set_mems(&mut walk, NodeMask(2));
+    assert!(is_page(pages.slow_step(&mut walk, Some(SlowReply::Reclaimed(0)))));
+    let step = pages.slow_step(&mut other, Some(SlowReply::Reclaimed(0)));
+    assert_eq!(step, SlowStep::Done(Outcome::Failed), "nobody changed it for this one");
+}
+
+#[test]
+fn compaction_s_block_is_found_and_counted() {
+    let (pages, held) = nearly_full(Rules::linux_6_12(), 200);
+    let (mut walk, step) = first(&pages, Request::new(order(2), Gfp::KERNEL));
+    assert!(matches!(step, SlowStep::Compact { .. }));
+    // What compaction would do: neighbours of free pages come free.
+    held[..8].iter().for_each(|pfn| pages.free_pages(CPU0, *pfn, Order::ZERO));
+    pages.tick(CPU0);
+    let step = pages.slow_step(&mut walk, Some(SlowReply::Compacted(CompactResult::Success)));
+    assert!(is_page(step), "{step:?}");
+    let events = pages.events();
+    assert_eq!((events.compact_stall, events.compact_success, events.compact_fail), (1, 1, 0));
+}
+
+#[test]
+fn after_some_progress_other_cpus_lists_and_the_reserve_are_looked_at() {
+    // Pages on another CPU's lists.
+    let pages = single_zone(2, 4096, Rules::linux_6_12());
+    let all =
+        Request::new(Order::ZERO, Gfp::HIGHUSER_MOVABLE).at(Mark::Min, AllocFlags::NO_WATERMARKS);
+    let pfns: Vec<_> = core::iter::from_fn(|| pages.alloc_pages(CPU0, all).page()).collect();
+    assert_eq!(pfns.len(), 4096);
+    let limits = Tunables { percpu_pagelist_high_fraction: 8, ..Tunables::default() };
+    pages.set_tunables(limits).unwrap();
+    let request = Request::new(Order::ZERO, Gfp::HIGHUSER_MOVABLE);
+    pfns[..200].iter().for_each(|pfn| pages.free_pages(common::CPU1, *pfn, Order::ZERO));
+    assert_eq!(pages.pcp_state(common::CPU1, NORMAL).count, 200);
+    let (walk, step) = first(&pages, request);
+    assert_eq!(step, RECLAIM);
+    let (mut without, mut with) = (walk, walk);
+    assert_eq!(pages.slow_step(&mut without, Some(SlowReply::Reclaimed(0))), SlowStep::OomLock);
+    assert!(is_page(pages.slow_step(&mut with, Some(SlowReply::Reclaimed(1)))));
+
+    // A reserved pageblock, which only the unforced give-up opens before a retry is refused: 6.6 and
+    // before give it up by force only at the limit. Two are reserved, as the last stays.
+    let pages = single_zone(1, 131_072, Rules::linux_6_1());
+    pages.pcp_disable(CPU0, NORMAL);
+    let mut held = Pages::new(&pages);
+    let flags = AllocFlags::HIGHATOMIC | AllocFlags::NON_BLOCK;
+    for _ in 0..600 {
+        let urgent = Request::new(order(1), Gfp::ATOMIC).at(Mark::Min, flags);
+        held.request(urgent).unwrap();
+    }
+    let reserved = pages.zone_state(NORMAL).nr_reserved_highatomic;
+    assert!(reserved >= 1024);
+    while held.request(all).is_some() {}
+    pages.tick(CPU0);
+    let (mut walk, step) = first(&pages, request);
+    assert_eq!(step, RECLAIM);
+    pages.slow_step(&mut walk, Some(SlowReply::Reclaimed(1)));
+    assert_eq!(pages.zone_state(NORMAL).nr_reserved_highatomic, reserved - 512);
+}
+
+#[test]
+fn what_is_free_counts_with_what_could_be() {
+    // 128 is MIN: 64 free and 65 reclaimable pass, 64 and 64 do not.
+    for (reclaimable, retries) in [(65, true), (64, false)] {
+        let (pages, _) = nearly_full(Rules::linux_6_12(), 64);
+        pages.set_reclaimable(NORMAL, reclaimable);
+        let task = Task { flags: TaskFlags::KTHREAD, ..Task::default() };
+        let request = Request::new(Order::ZERO, Gfp::KERNEL).by(task);
+        let (mut walk, _) = first(&pages, request);
+        let step = pages.slow_step(&mut walk, Some(SlowReply::Reclaimed(0)));
+        assert_eq!(step == RECLAIM, retries, "{reclaimable} reclaimable: {step:?}");
+    }
+    // Skipped compaction goes on while a zone would be suitable: order 2 wants MIN + 8 = 136 with
+    // half of what is reclaimable (order 2): 64 + 146 / 2 is 137.
+    for (reclaimable, retries) in [(146, true), (145, false)] {
+        let (pages, _) = nearly_full(Rules::linux_6_12(), 64);
+        let task = Task { flags: TaskFlags::KTHREAD, ..Task::default() };
+        let (mut walk, mut step) =
+            first(&pages, Request::new(order(2), Gfp::HIGHUSER_MOVABLE).by(task));
+        pages.set_reclaimable(NORMAL, reclaimable);
+        // No block of order 2 is there, so the retry of reclaim is refused.
+        assert!(matches!(step, SlowStep::Reclaim { .. }));
+        step = pages.slow_step(&mut walk, Some(SlowReply::Reclaimed(1)));
+        assert!(matches!(step, SlowStep::Compact { .. }), "{step:?}");
+        step = pages.slow_step(&mut walk, Some(SlowReply::Compacted(CompactResult::Skipped)));
+        assert_eq!(matches!(step, SlowStep::Reclaim { .. }), retries, "{step:?}");
+    }
+}
+
+#[test]
+fn costly_success_is_tried_four_times() {
+    let (pages, _) = nearly_full(Rules::linux_6_12(), 64);
+    let request = Request::new(order(4), Gfp::HIGHUSER_MOVABLE | Gfp::RETRY_MAYFAIL);
+    let (mut walk, mut step) = first(&pages, request);
+    let mut rounds = 0;
+    while step != SlowStep::OomLock {
+        let reply = match step {
+            SlowStep::Compact { .. } => SlowReply::Compacted(CompactResult::Success),
+            _ => SlowReply::Reclaimed(1),
+        };
+        rounds += u32::from(matches!(step, SlowStep::Reclaim { .. }));
+        step = pages.slow_step(&mut walk, Some(reply));
+    }
+    assert_eq!(rounds, 5, "and the priority is as high as it gets");
+}
+
+#[test]
+fn the_killer_is_not_for_everybody_and_looks_above_high_first() {
+    // Nobody is killed for those who may fail, or want one node.
+    for more in [Gfp::RETRY_MAYFAIL, Gfp::THISNODE] {
+        let (pages, _) = nearly_full(Rules::linux_6_12(), 64);
+        let (mut walk, _) = first(&pages, Request::new(Order::ZERO, Gfp::KERNEL | more));
+        assert_eq!(pages.slow_step(&mut walk, Some(SlowReply::Reclaimed(0))), SlowStep::OomLock);
+        let step = pages.slow_step(&mut walk, Some(SlowReply::OomLock(true)));
+        assert_eq!(step, SlowStep::Done(Outcome::Failed), "{more}");
+    }
+    // While the lock was taken pages came free: up to HIGH = 192 that is not enough.
+    for (free, killed) in [(192, true), (193, false)] {
+        let (pages, held) = nearly_full(Rules::linux_6_12(), 64);
+        let (mut walk, _) = first(&pages, Request::new(Order::ZERO, Gfp::KERNEL));
+        assert_eq!(pages.slow_step(&mut walk, Some(SlowReply::Reclaimed(0))), SlowStep::OomLock);
+        held[..free - 64].iter().for_each(|pfn| pages.free_pages(CPU0, *pfn, Order::ZERO));
+        pages.tick(CPU0);
+        let step = pages.slow_step(&mut walk, Some(SlowReply::OomLock(true)));
+        assert_eq!(step == SlowStep::OomKill { order: Order::ZERO }, killed, "{step:?}");
+    }
+}
+
+#[test]
+fn walks_that_can_come_to_nothing_end_at_once() {
+    let pages = two_nodes(Rules::linux_6_12());
+    let failed = SlowStep::Done(Outcome::Failed);
+    let end = |cpu, request| pages.slow_step(&mut pages.slow_begin(cpu, request), None);
+    let kernel = Request::new(Order::ZERO, Gfp::KERNEL | Gfp::NOFAIL);
+    assert_eq!(end(CPU0, kernel.on(NodeId(5))), failed);
+    let bad = Gfp::KERNEL | Gfp::MOVABLE | Gfp::RECLAIMABLE;
+    assert_eq!(end(CPU0, Request::new(Order::ZERO, bad)), failed);
+    assert!(pages.cpu_dead(CPU0, common::CPU1));
+    assert_eq!(end(common::CPU1, kernel), failed);
+    // No zone in reach: that can change with the cpuset.
+    assert_eq!(end(CPU0, kernel.within(NodeMask::NONE)), SlowStep::Yield);
+    assert_eq!(end(CPU0, Request::new(Order::ZERO, Gfp::KERNEL).within(NodeMask::NONE)), failed);
 }

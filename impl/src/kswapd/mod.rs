@@ -7,10 +7,12 @@ use crate::{
     allocator::PageAllocator,
     platform::{Lock, Platform, Word},
     storage::Backing,
-    vmstat::Item,
+    vmstat::{Item, StatDiff},
     zone::{Check, Zone},
 };
 use step::Work;
+
+pub(crate) use step::DEF_PRIORITY;
 
 use mmspec_model::vocab::{AllocFlags, CpuId, Gfp, Mark, NodeId, NodeState, ZoneIdx, ZoneKind};
 
@@ -102,22 +104,22 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         self.wake_kswapd(zone, 0, kind, Gfp::empty());
     }
 
-    /// kswapd of a node is woken or goes back to sleep: where the rules say so, first scans of other
-    /// nodes' requests pass over its zones. The node's lock is held.
+    /// A node's kswapd is woken or goes to sleep: while it is awake first scans of other nodes'
+    /// requests pass over its zones. The node's lock is held.
     fn set_awake(&self, node: NodeId, awake: bool) {
         let slot = self.node(node);
         slot.awake.store(u64::from(awake));
-        if !self.geometry.rules.avoid_awake_nodes || self.nr_nodes < 2 {
-            return;
-        }
-        for at in slot.zones() {
-            let diff = crate::vmstat::StatDiff::default();
-            self.zone(at).lock(self.tables(), &diff).buddy().z.now.rare_mut().avoided = awake;
+        if self.geometry.rules.avoid_awake_nodes && self.nr_nodes > 1 {
+            for at in slot.zones() {
+                let diff = StatDiff::default();
+                let mut locked = self.zone(at).lock(self.tables(), &diff);
+                locked.buddy().z.now.rare_mut().avoided = awake;
+            }
         }
     }
 
-    /// kswapd begins or ends its work: its zones' counts are finer while it works
-    /// (docs/decisions.md 55). The node's lock is held.
+    /// A node's kswapd begins or ends its work: meanwhile its zones' counts are finer. The node's
+    /// lock is held.
     fn set_pressure(&self, node: NodeId, pressure: bool) {
         let slot = self.node(node);
         slot.pressure.store(u64::from(pressure));
@@ -131,12 +133,18 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// there is no such zone (compaction.md §4.2).
     pub(crate) fn is_balanced(&self, node: NodeId, order: u8, highest: ZoneKind) -> bool {
         let mut zones = self.zones_up_to(node, highest).peekable();
-        zones.peek().is_none()
-            || zones.any(|at| {
-                let flags = AllocFlags::empty();
-                let check = Check { order, mark: Mark::High, extra: 0, highest, flags };
-                self.zone(at).watermark_with(&self.geometry.rules, &check, self.careful_free(at))
-            })
+        zones.peek().is_none() || zones.any(|at| self.is_zone_balanced(at, order, highest))
+    }
+
+    /// Whether one zone is above its HIGH mark for a request of `order` for zones up to `highest`.
+    pub(crate) fn is_zone_balanced(&self, at: usize, order: u8, highest: ZoneKind) -> bool {
+        let flags = AllocFlags::empty();
+        self.is_zone_ok(at, &Check { order, mark: Mark::High, extra: 0, highest, flags })
+    }
+
+    /// The full check of a zone with its free pages counted carefully.
+    pub(crate) fn is_zone_ok(&self, at: usize, check: &Check) -> bool {
+        self.zone(at).watermark_with(&self.geometry.rules, check, self.careful_free(at))
     }
 
     /// The managed zones of a node up to `highest`, lowest first.

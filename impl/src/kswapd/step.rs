@@ -13,7 +13,7 @@ use mmspec_model::{
 };
 
 /// DEF_PRIORITY.
-pub(super) const DEF_PRIORITY: u8 = 12;
+pub(crate) const DEF_PRIORITY: u8 = 12;
 
 /// SWAP_CLUSTER_MAX.
 pub(super) const SWAP_CLUSTER_MAX: u64 = 32;
@@ -245,13 +245,13 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         let work = &mut kswapd.work;
         if early {
             kswapd.order = kswapd.order.max(work.order);
-            kswapd.highest = kswapd.highest.or(Some(work.highest));
+            kswapd.highest = kswapd.highest.max(Some(work.highest));
             work.low_quickly += 1;
             work.phase = Phase::Begin;
         } else if self.may_rest(node, work) {
             work.phase = Phase::Sleep;
-            self.set_awake(node, false);
             self.set_pressure(node, false);
+            self.set_awake(node, false);
         } else {
             work.high_quickly += 1;
             work.phase = Phase::Begin;

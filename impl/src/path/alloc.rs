@@ -36,8 +36,8 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         // The parts of the request go on in registers: a request read back from memory that was
         // just written piece by piece would wait for all stores before it.
         let Request { order, gfp, attempt, node, nodes, task } = request;
-        let restricted = nodes.0 & task.mems.0 != NodeMask::ALL.0 || !task.flags.is_empty();
-        if attempt.is_some() || restricted {
+        let restricted = nodes.0 & task.mems.0 != NodeMask::ALL.0;
+        if attempt.is_some() || restricted || !task.flags.is_empty() {
             return self.alloc_at_length(cpu, request);
         }
         match order {
@@ -64,7 +64,10 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     #[inline(always)]
     fn alloc_quick(&self, cpu: CpuId, order: Order, gfp: Gfp, node: Option<NodeId>) -> Outcome {
         let own = self.cpu(cpu);
-        let class = self.class(node.unwrap_or(own.node()), gfp);
+        let class = match node {
+            None => own.classes.get(gfp),
+            Some(node) => self.class(node, gfp),
+        };
         if class as i64 <= 0 {
             return self.alloc_slowly(cpu, order, gfp, node, false);
         }
@@ -100,10 +103,10 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     }
 
     /// The packed class of a request that begins at `node`; 0 if it is refused.
-    #[inline(always)]
+    #[inline(never)]
     fn class(&self, node: NodeId, gfp: Gfp) -> u64 {
         let nodes = &self.storage.nodes[..];
-        nodes.get(node.index()).map_or(0, |slot| slot.class(gfp))
+        nodes.get(node.index()).map_or(0, |slot| slot.classes.get(gfp))
     }
 
     /// Whether a zone has room for a first attempt, to its mark.

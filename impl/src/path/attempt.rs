@@ -5,13 +5,12 @@ use crate::{
     allocator::PageAllocator,
     pcp::{Count, Want},
     platform::Platform,
-    slow::flags::in_scope,
     storage::Backing,
     zone::{Check, Zone},
     zonelist::{Cursor, Entry, Next},
 };
 use mmspec_model::{
-    contract::{Outcome, Refusal, Request},
+    contract::{Outcome, Refusal, Request, TaskFlags},
     vocab::{AllocFlags, CpuId, FairPolicy, Gfp, Mark, NodeId, NodeMask, ZoneFlags, ZoneKind},
 };
 
@@ -82,6 +81,21 @@ enum Ended {
     Again,
     /// The zonelists changed.
     Changed,
+}
+
+/// What a task's scopes leave of a request's flags (page_alloc.md §4.6).
+pub(crate) fn in_scope(gfp: Gfp, task: TaskFlags) -> Gfp {
+    let mut cleared = Gfp::empty();
+    if task.contains(TaskFlags::NOIO) {
+        cleared |= Gfp::IO | Gfp::FS;
+    }
+    if task.contains(TaskFlags::NOFS) {
+        cleared |= Gfp::FS;
+    }
+    if task.contains(TaskFlags::PIN) {
+        cleared |= Gfp::MOVABLE;
+    }
+    gfp - cleared
 }
 
 impl<P: Platform, B: Backing> PageAllocator<P, B> {

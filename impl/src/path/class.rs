@@ -4,6 +4,7 @@ use crate::{
     allocator::PageAllocator, frame::BlockType, pcp::Want, platform::Platform, storage::Backing,
     zonelist::Entry,
 };
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use mmspec_model::vocab::{
     AllocFlags, FairPolicy, Gfp, MigrateType, NodeId, ReserveIndex, ZoneKind,
 };
@@ -27,6 +28,31 @@ pub(crate) fn deciding(gfp: Gfp) -> usize {
 pub(crate) fn gfp_of(deciding: usize) -> Gfp {
     let bits = deciding as u32;
     Gfp::from_bits_retain(bits & MODIFIERS | (bits & THISNODE) << THISNODE_SHIFT)
+}
+
+/// The packed classes of requests by what decides them; 0 where a request is refused. Each is one word,
+/// so that a reader never sees half of a rebuild.
+#[derive(Debug)]
+pub(crate) struct Classes([AtomicU64; CLASSES]);
+
+impl Classes {
+    pub(crate) fn new() -> Self {
+        Self([const { AtomicU64::new(0) }; CLASSES])
+    }
+
+    #[inline(always)]
+    pub(crate) fn get(&self, gfp: Gfp) -> u64 {
+        self.0[deciding(gfp)].load(Relaxed)
+    }
+
+    pub(crate) fn set(&self, deciding: usize, class: u64) {
+        self.0[deciding].store(class, Relaxed);
+    }
+
+    #[cfg(feature = "std")]
+    pub(crate) fn copy(&self) -> Self {
+        Self(core::array::from_fn(|at| AtomicU64::new(self.0[at].load(Relaxed))))
+    }
 }
 
 /// What a first attempt comes to whose preferred zone is known.

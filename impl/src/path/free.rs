@@ -4,13 +4,14 @@ use crate::{
     allocator::{PageAllocator, PcpGuard},
     frame::{BlockType, Frame},
     geometry::NR_LISTS,
+    kswapd::HOPELESS,
     pcp::{FreeRules, Pcp},
-    platform::Platform,
+    platform::{Platform, Word},
     storage::Backing,
     zone::{Check, Zone},
 };
 use mmspec_model::vocab::{
-    AllocFlags, CpuId, Mark, MigrateType, Order, PcpTuning, Pfn, ZoneFlags, ZoneKind,
+    AllocFlags, CpuId, Mark, MigrateType, NodeId, Order, PcpTuning, Pfn, ZoneFlags, ZoneKind,
 };
 
 /// A block given back that passed the checks.
@@ -143,6 +144,18 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         self.bulk_free(zone, pcp, &self.slot(cpu, at).diff, pages, list);
         if zone.flags().contains(ZoneFlags::BELOW_HIGH) && self.is_above_high(zone) {
             zone.clear_flag(ZoneFlags::BELOW_HIGH);
+            self.give_hope(zone.info.node);
+        }
+    }
+
+    /// A zone came back above its HIGH mark: a node without hope has some again, if it is not the
+    /// only one with memory (6.18; docs/decisions.md, 61).
+    fn give_hope(&self, node: NodeId) {
+        let slot = self.node(node);
+        let others =
+            || self.zones().iter().any(|zone| zone.info.node != node && zone.info.managed > 0);
+        if self.geometry.rules.avoid_awake_nodes && slot.failures.load() >= HOPELESS && others() {
+            slot.failures.store(0);
         }
     }
 

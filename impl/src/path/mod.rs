@@ -7,5 +7,5 @@ mod class;
 mod fair;
 mod free;
 
-pub(crate) use attempt::Attempt;
-pub(crate) use class::{CLASSES, deciding, gfp_of, pack_class};
+pub(crate) use attempt::{Attempt, in_scope};
+pub(crate) use class::{CLASSES, Classes, gfp_of, pack_class};

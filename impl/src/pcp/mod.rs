@@ -3,6 +3,7 @@
 use crate::{
     geometry::{Geometry, NR_LISTS},
     list::List,
+    path::Classes,
     platform::{PcpLock, Platform, Word},
     vmstat::{NumaEvents, StatDiff},
 };
@@ -148,6 +149,8 @@ pub struct CpuSlot<P: Platform> {
     pub(crate) work: WorkSlot<P>,
     /// The CPU's node.
     pub(crate) home: NodeId,
+    /// What requests that begin there come to.
+    pub(crate) classes: Classes,
     /// Events of the CPU that are off the quick ways, by [`Count`].
     counts: [P::Word; Count::COUNT],
 }
@@ -162,6 +165,7 @@ impl<P: Platform> CpuSlot<P> {
             failures: word(),
             online: word(),
             home: NodeId(0),
+            classes: Classes::new(),
             counts: core::array::from_fn(|_| word()),
         }
     }
@@ -222,8 +226,9 @@ impl<P: Platform> CpuSlot<P> {
             failures: copy(&self.failures),
             online: copy(&self.online),
             home: self.home,
-            work: self.work.copy(),
+            classes: self.classes.copy(),
             counts: core::array::from_fn(|at| copy(&self.counts[at])),
+            work: self.work.copy(),
         }
     }
 }

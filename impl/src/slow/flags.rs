@@ -7,21 +7,6 @@ use mmspec_model::{
     vocab::{AllocFlags, Gfp, Order},
 };
 
-/// What a task's scopes leave of a request's flags.
-pub(crate) fn in_scope(gfp: Gfp, task: TaskFlags) -> Gfp {
-    let mut cleared = Gfp::empty();
-    if task.contains(TaskFlags::NOIO) {
-        cleared |= Gfp::IO | Gfp::FS;
-    }
-    if task.contains(TaskFlags::NOFS) {
-        cleared |= Gfp::FS;
-    }
-    if task.contains(TaskFlags::PIN) {
-        cleared |= Gfp::MOVABLE;
-    }
-    gfp - cleared
-}
-
 /// The flags that replace all others for those whose work frees memory.
 pub(super) fn override_of(walk: &Walk) -> Option<AllocFlags> {
     if walk.gfp.contains(Gfp::NOMEMALLOC) {

@@ -8,7 +8,7 @@ mod retry;
 
 use crate::{
     allocator::PageAllocator,
-    path::Attempt,
+    path::{Attempt, in_scope},
     pcp::Count,
     platform::{Platform, Word},
     storage::Backing,
@@ -95,7 +95,19 @@ impl Go {
 }
 
 impl Walk {
-    fn order(&self) -> Order {
+    pub(crate) fn cpu(&self) -> CpuId {
+        self.cpu
+    }
+
+    pub(crate) fn gfp(&self) -> Gfp {
+        self.gfp
+    }
+
+    pub(crate) fn attempt(&self) -> Option<Attempt> {
+        self.attempt
+    }
+
+    pub(crate) fn order(&self) -> Order {
         self.request.order
     }
 
@@ -203,22 +215,22 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
             At::OomKilled => self.after_oom_kill(walk, reply),
             At::AfterOom => Go::To(self.after_oom(walk)),
             At::NoPage => self.slow_nopage(walk),
-            At::Yielded
-                if reply != Some(SlowReply::Woken { killed: false })
-                    && !walk.task_is(TaskFlags::DYING) =>
-            {
-                walk.request.task.flags |= TaskFlags::DYING;
-                Go::To(At::Yielded)
+            At::Yielded => {
+                if reply != Some(SlowReply::Woken { killed: false }) {
+                    walk.request.task.flags |= TaskFlags::DYING;
+                }
+                Go::To(if walk.attempt.is_none() { At::Restart } else { At::Retry })
             }
-            At::Yielded if walk.attempt.is_none() => Go::To(At::Restart),
-            At::Yielded => Go::To(At::Retry),
             At::Done(_) => Go::To(walk.at),
         }
     }
 
-    /// Steps A to D.
+    /// Steps A to D. A walk that can never get a page, or that nobody walks, ends here.
     fn slow_restart(&self, walk: &mut Walk) -> Go {
-        walk.gfp = flags::in_scope(walk.request.gfp, walk.request.task.flags);
+        if !self.is_online(walk.cpu) {
+            return Go::To(At::Done(Outcome::Failed));
+        }
+        walk.gfp = in_scope(walk.request.gfp, walk.request.task.flags);
         walk.mems_changed = false;
         walk.zonelists = self.zonelist_cookie();
         walk.priority = CompactPriority::SyncLight;
@@ -226,11 +238,11 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         let located = self.locate(walk.cpu, &walk.request, walk.gfp, walk.request.nodes);
         let mut attempt = match located {
             Ok(attempt) => attempt,
-            Err(Refusal::NoZone) => {
+            Err(Refusal::NoZone) if self.has_node(walk) => {
                 walk.attempt = None;
                 return Go::To(At::NoPage);
             }
-            Err(refusal) => return Go::To(At::Done(Outcome::Refused(refusal))),
+            Err(_) => return Go::To(At::Done(Outcome::Failed)),
         };
         walk.zonelists = attempt.zonelist_cookie();
         attempt.mark = Mark::Min;
@@ -286,6 +298,11 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
             Some(pfn) => Go::page(pfn),
             None => Go::Ask(SlowStep::Yield, At::Yielded),
         }
+    }
+
+    /// Whether the node that the request begins at exists.
+    fn has_node(&self, walk: &Walk) -> bool {
+        walk.request.node.is_none_or(|node| node.index() < self.nr_nodes)
     }
 
     /// Whether the cpuset or the zonelists are not those of step A any more.
@@ -345,7 +362,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
 
     /// The zones of an attempt's list within kind and mask, in order. While the lists are rebuilt,
     /// some may come twice.
-    fn for_each_entry(&self, attempt: &Attempt, mut visit: impl FnMut(Entry)) {
+    pub(crate) fn for_each_entry(&self, attempt: &Attempt, mut visit: impl FnMut(Entry)) {
         self.find_entry(attempt, |entry| {
             visit(entry);
             None::<()>

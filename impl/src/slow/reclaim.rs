@@ -52,12 +52,11 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         let (mut free, mut reserve) = (0, 0);
         for at in self.zones_up_to(node, ZoneKind::Normal) {
             let zone = self.zone(at);
-            // 6.18, known by its rule of awake nodes, leaves out zones without reclaimable pages only
-            // while something is free there.
-            let exact = self.exact_free(at) as u64;
-            let counts_empty = self.geometry.rules.avoid_awake_nodes && exact == 0;
-            if zone.rare.reclaimable.load() > 0 || counts_empty {
-                free += exact;
+            let here = self.exact_free(at) as u64;
+            // In 6.18 a zone that is empty as well as hopeless counts.
+            let counts = self.geometry.rules.avoid_awake_nodes && here == 0;
+            if zone.rare.reclaimable.load() > 0 || counts {
+                free += here;
                 reserve += zone.mark(Mark::Min);
             }
         }
