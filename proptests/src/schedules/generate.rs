@@ -34,7 +34,7 @@ enum Theme {
 /// A script for threads: mostly a small machine with two or three CPUs, so that they meet.
 #[must_use]
 pub fn script(rng: &mut Rng, case: u64) -> Script {
-    let theme = match rng.weighted(&[60, 16, 9, 6, 9, 12]) {
+    let theme = match rng.weighted(&[56, 16, 14, 6, 9, 14]) {
         0 => Theme::None,
         1 => Theme::Isolation,
         2 => Theme::Hotplug,
@@ -145,7 +145,7 @@ fn work(rng: &mut Rng, script: &mut Script) {
         };
         strew(rng, script, op);
     }
-    if rng.percent(50) {
+    if rng.percent(70) {
         hotplug(rng, script);
     }
 }
