@@ -145,8 +145,13 @@ fn work(rng: &mut Rng, script: &mut Script) {
         };
         strew(rng, script, op);
     }
-    if rng.percent(70) {
-        hotplug(rng, script);
+    match rng.weighted(&[3, 4, 3]) {
+        0 => {}
+        1 => hotplug(rng, script),
+        _ => {
+            let (by, cpu) = (any_cpu(rng, script), any_cpu(rng, script));
+            strew(rng, script, Op::CpuDead { by, cpu });
+        }
     }
 }
 
