@@ -42,6 +42,8 @@ pub(super) struct Shared {
     online: Vec<bool>,
     /// By CPU.
     pub(super) flights: Vec<Option<Flight>>,
+    /// Calls of each CPU while work is queued on it.
+    pub(super) waits: Vec<u64>,
     /// Threads whose columns are not done.
     pub(super) busy: usize,
     /// Beginnings and ends of calls so far.
@@ -66,6 +68,7 @@ impl Table {
             finding: None,
             online: vec![true; cpus],
             flights: (0..cpus).map(|_| None).collect(),
+            waits: vec![0; cpus],
             busy: cpus,
             clock: 0,
             history: history.then(Vec::new),
@@ -149,6 +152,16 @@ impl Shared {
                 if dead && !dying { Call::CpuOnline(*cpu) } else { Call::Skip }
             }
             other => Call::without_blocks(other).unwrap_or(Call::Skip),
+        }
+    }
+
+    /// `cpu` makes this call while work is queued on it, or does the work by it.
+    pub(super) fn note_wait(&mut self, cpu: CpuId, call: &Call) {
+        let wait = &mut self.waits[cpu.index()];
+        if matches!(call, Call::Work(_)) {
+            self.marks.longest_wait = self.marks.longest_wait.max(std::mem::take(wait));
+        } else {
+            *wait += 1;
         }
     }
 
