@@ -144,6 +144,7 @@ mod tests {
     #[test]
     fn a_missed_canary_shows_even_without_a_violation() {
         let engine = |violations, canaries_found| EngineLine {
+            longest_wait: 0,
             name: "laws",
             cases: 1,
             operations: 1,
