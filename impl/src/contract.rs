@@ -4,12 +4,13 @@ use crate::{allocator::PageAllocator, platform::Platform, storage::Backing, zone
 use mmspec_model::{
     contract::{
         BatchFree, BulkAlloc, CpuCaches, CpuHotplug, DrainBegun, DrainWork, FaultInjection,
-        FrameAllocator, FrameCounters, HighAtomicReserve, Isolation, Observe, Outcome,
-        PageAllocator as Contract, Request, StatWorker, Tuning, Watermarks, ZoneFlagControl,
+        FrameAllocator, FrameCounters, HighAtomicReserve, Isolation, KswapdReply, KswapdStep,
+        Nodes, Observe, Outcome, PageAllocator as Contract, Request, SlowPath, SlowReply, SlowStep,
+        StatWorker, Tuning, Watermarks, ZoneFlagControl,
     },
     vocab::{
-        AllocFlags, CpuId, DrainScheme, EventCounters, Gfp, Mark, MigrateType, Order, PcpState,
-        Pfn, Tunables, TunablesError, ZoneIdx, ZoneKind, ZoneState,
+        AllocFlags, CpuId, DrainScheme, EventCounters, Gfp, Mark, MigrateType, NodeId, NodeMask,
+        NodeState, Order, PcpState, Pfn, Tunables, TunablesError, ZoneIdx, ZoneKind, ZoneState,
     },
 };
 
@@ -93,6 +94,53 @@ macro_rules! handle {
             #[inline]
             fn free_pages(&mut self, cpu: CpuId, pfn: Pfn, order: Order) {
                 PageAllocator::<P, $backing>::free_pages(self, cpu, pfn, order);
+            }
+        }
+
+        impl<$($generics)*> SlowPath for $handle {
+            type Walk = crate::Walk;
+
+            fn slow_begin(&mut self, cpu: CpuId, request: Request) -> crate::Walk {
+                PageAllocator::<P, $backing>::slow_begin(self, cpu, request)
+            }
+
+            fn slow_step(&mut self, walk: &mut crate::Walk, reply: Option<SlowReply>) -> SlowStep {
+                PageAllocator::<P, $backing>::slow_step(self, walk, reply)
+            }
+
+            fn slow_set_mems(&mut self, walk: &mut crate::Walk, mems: NodeMask) {
+                PageAllocator::<P, $backing>::slow_set_mems(self, walk, mems);
+            }
+
+            fn set_reclaimable(&mut self, zone: ZoneIdx, pages: u64) {
+                PageAllocator::<P, $backing>::set_reclaimable(self, zone, pages);
+            }
+        }
+
+        impl<$($generics)*> Nodes for $handle {
+            fn node_count(&self) -> usize {
+                PageAllocator::<P, $backing>::node_count(self)
+            }
+
+            fn node_state(&self, node: NodeId) -> NodeState {
+                PageAllocator::<P, $backing>::node_state(self, node)
+            }
+
+            fn kswapd_step(&mut self, node: NodeId, reply: Option<KswapdReply>) -> KswapdStep {
+                PageAllocator::<P, $backing>::kswapd_step(self, node, reply)
+            }
+
+            fn for_each_zonelist(
+                &self,
+                node: NodeId,
+                this_node: bool,
+                visit: &mut dyn FnMut(ZoneIdx),
+            ) {
+                PageAllocator::<P, $backing>::for_each_zonelist(self, node, this_node, visit);
+            }
+
+            fn rebuild_zonelists(&mut self) {
+                PageAllocator::<P, $backing>::rebuild_zonelists(self);
             }
         }
 

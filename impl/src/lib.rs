@@ -52,6 +52,7 @@ mod ops;
 mod path;
 mod pcp;
 pub mod platform;
+mod slow;
 mod storage;
 mod vmstat;
 mod zone;
@@ -67,6 +68,7 @@ pub use host::OwnedAllocator;
 pub use node::NodeSlot;
 pub use pcp::{CpuSlot, PcpSlot};
 pub use platform::Platform;
+pub use slow::Walk;
 #[cfg(feature = "std")]
 pub use storage::Owned;
 pub use storage::{Backing, Borrowed, Storage, StorageSize};

@@ -1,9 +1,9 @@
-//! Threads on two nodes while a third rebuilds the zonelists in ever other order: no frame has two
+//! Threads on two nodes, with walks through the slow path, while another steps the kswapds and a third rebuilds the zonelists in ever other order: no frame has two
 //! owners, no list is seen half of each order, nothing is lost.
 
 use mmspec_impl::OwnedAllocator;
 use mmspec_model::{
-    contract::Request,
+    contract::{CompactResult, KswapdReply, KswapdStep, Outcome, Request, SlowReply, SlowStep},
     vocab::{
         CpuId, FairPolicy, Gfp, Machine, NodeId, NodeMask, Order, Pfn, PfnRange, Rules, Tunables,
         ZoneIdx, ZoneKind, ZoneSpan, ZonelistOrder,
@@ -36,6 +36,23 @@ fn build(rules: Rules) -> OwnedAllocator {
     OwnedAllocator::new(machine.as_ref(), rules, Tunables::default()).unwrap()
 }
 
+/// A walk in which nothing helps.
+fn walk(pages: &OwnedAllocator, cpu: CpuId, request: Request) -> Option<Pfn> {
+    let mut walk = pages.slow_begin(cpu, request);
+    let mut reply = None;
+    loop {
+        reply = Some(match pages.slow_step(&mut walk, reply) {
+            SlowStep::DrainWait => unreachable!("drains are remote"),
+            SlowStep::Done(outcome) => return outcome.page(),
+            SlowStep::Throttle { .. } | SlowStep::Yield => SlowReply::Woken { killed: false },
+            SlowStep::Reclaim { .. } => SlowReply::Reclaimed(0),
+            SlowStep::Compact { .. } => SlowReply::Compacted(CompactResult::Complete),
+            SlowStep::OomLock => SlowReply::OomLock(true),
+            SlowStep::OomKill { .. } => SlowReply::Killed(false),
+        });
+    }
+}
+
 /// One thread's random requests and frees on its CPU.
 fn work(pages: &OwnedAllocator, owners: &[AtomicU8], cpu: CpuId) {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64 + u64::from(cpu.0);
@@ -59,13 +76,17 @@ fn work(pages: &OwnedAllocator, owners: &[AtomicU8], cpu: CpuId) {
             let node = NodeId(below(2) as u8);
             match below(8) {
                 0 => request = request.on(node),
-                1 => request = request.within(NodeMask::only(node)),
+                1 => request.task.mems = NodeMask::only(node),
                 2 => request.gfp |= Gfp::THISNODE,
                 _ => {}
             }
-            if let Some(pfn) = pages.alloc_pages(cpu, request).page() {
-                if request.nodes != NodeMask::ALL {
-                    assert_eq!(u8::from(pfn.0 >= 20480), node.0, "out of the mask");
+            let found = match pages.alloc_pages(cpu, request) {
+                Outcome::SlowPath => walk(pages, cpu, request),
+                outcome => outcome.page(),
+            };
+            if let Some(pfn) = found {
+                if request.task.mems != NodeMask::ALL {
+                    assert_eq!(u8::from(pfn.0 >= 20480), node.0, "out of the cpuset");
                 }
                 set(pfn, order, 0, 1);
                 held.push((pfn, order));
@@ -107,6 +128,20 @@ fn stress(rules: Rules) {
             }
         });
         scope.spawn(move || {
+            let mut replies = [None; 2];
+            while running.load(Relaxed) {
+                for (node, reply) in replies.iter_mut().enumerate() {
+                    *reply = match pages.kswapd_step(NodeId(node as u8), reply.take()) {
+                        KswapdStep::Asleep => None,
+                        KswapdStep::Nap => Some(KswapdReply::Napped { early: false }),
+                        KswapdStep::Shrink { target, .. } => {
+                            Some(KswapdReply::Shrunk { scanned: target, reclaimed: 1 })
+                        }
+                    };
+                }
+            }
+        });
+        scope.spawn(move || {
             start.wait();
             while running.load(Relaxed) {
                 let mut list = Vec::new();
@@ -132,6 +167,8 @@ fn stress(rules: Rules) {
         foreign += state.numa.foreign;
         assert_eq!(state.numa.hit + state.numa.miss, state.numa.local + state.numa.other);
     }
+    let woken: u64 = (0..2).map(|node| pages.node_state(NodeId(node)).wakeups).sum();
+    assert!(woken > 0 && events.pageoutrun > 0);
     assert_eq!(miss, foreign);
     assert!(miss > 0, "the nodes ran out of pages now and then");
 }

@@ -1,11 +1,13 @@
 //! Isolation, the atomic reserve, zone flags, watermark questions, fault injection.
 
 use crate::{
-    allocator::PageAllocator, platform::Platform, storage::Backing, zone::Check, zonelist::Next,
+    allocator::PageAllocator,
+    platform::Platform,
+    storage::Backing,
+    zone::Check,
+    zonelist::{Entry, Next},
 };
-use mmspec_model::vocab::{
-    CpuId, MigrateType, NodeId, NodeMask, Pfn, ZoneFlags, ZoneIdx, ZoneKind,
-};
+use mmspec_model::vocab::{CpuId, MigrateType, Pfn, ZoneFlags, ZoneIdx};
 
 impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// Isolate the pageblock of `pfn`; see [`mmspec_model::contract::Isolation::isolate`].
@@ -33,35 +35,18 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// `force` also releases a zone's last one. Whether anything moved.
     pub fn unreserve_highatomic(&self, cpu: CpuId, migratetype: MigrateType, force: bool) -> bool {
         let migratetype = self.geometry.stored_type(migratetype);
-        let (node, all) = (self.cpu(cpu).node(), NodeMask::ALL);
-        self.unreserve_on_list(cpu, node, false, ZoneKind::Device, all, migratetype, force)
-    }
-
-    /// The same for the zones of a request: those of a list up to `highest` on `nodes`.
-    #[allow(clippy::too_many_arguments)] // They are the request's; nobody keeps them together.
-    pub(crate) fn unreserve_on_list(
-        &self,
-        cpu: CpuId,
-        node: NodeId,
-        this_node: bool,
-        highest: ZoneKind,
-        nodes: NodeMask,
-        migratetype: MigrateType,
-        force: bool,
-    ) -> bool {
-        let mut cursor = self.list_start(node, this_node);
+        let node = self.cpu(cpu).node();
+        let mut cursor = self.list_start(node, false);
         loop {
             match self.next_entry(&mut cursor) {
-                Next::Entry(entry) if entry.kind <= highest && nodes.contains(entry.node) => {
-                    let at = entry.zone;
+                Next::Entry(Entry { zone: at, .. }) => {
                     let mut locked = self.zone(at).lock(self.tables(), &self.slot(cpu, at).diff);
                     if locked.buddy().unreserve_highatomic(migratetype, force) {
                         return true;
                     }
                 }
-                Next::Entry(_) => {}
                 Next::End => return false,
-                Next::Changed => cursor = self.list_start(node, this_node),
+                Next::Changed => cursor = self.list_start(node, false),
             }
         }
     }

@@ -2,13 +2,14 @@
 
 use crate::{
     allocator::PageAllocator,
+    pcp::Count,
     platform::{PcpLock, Platform, Word},
     storage::Backing,
     vmstat::Item,
 };
 use mmspec_model::vocab::{
     CpuId, EventCounters, MigrateType, NumaCounters, Order, PcpFlags, PcpState, Pfn, ZoneIdx,
-    ZoneState,
+    ZoneKind, ZoneState,
 };
 
 impl<P: Platform, B: Backing> PageAllocator<P, B> {
@@ -111,10 +112,20 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         let mut events = EventCounters::default();
         for cpu in self.cpu_ids() {
             let slot = self.cpu(cpu);
-            events.zones_scanned += slot.zones_scanned.load();
-            events.batch_reads += slot.batch_reads.load();
-            events.fair_resets += slot.fair_resets.load();
+            events.zones_scanned += slot.counted(Count::ZonesScanned);
+            events.batch_reads += slot.counted(Count::BatchReads);
+            events.fair_resets += slot.counted(Count::FairResets);
+            events.compact_stall += slot.counted(Count::CompactStall);
+            events.compact_success += slot.counted(Count::CompactSuccess);
+            events.compact_fail += slot.counted(Count::CompactFail);
+            events.direct_throttle += slot.counted(Count::DirectThrottle);
+            events.oom_kill += slot.counted(Count::OomKill);
+            // No request asks for Device.
+            for kind in &ZoneKind::ALL[..ZoneKind::Device.index()] {
+                events.allocstall[kind.index()] += slot.counted(Count::allocstall(*kind));
+            }
         }
+        self.kswapd_events(&mut events);
         for (at, zone) in self.zones().iter().enumerate() {
             let (mut pgalloc, mut pgfree) = zone.peek(|lists| (lists.pgalloc, lists.pgfree));
             for cpu in self.cpu_ids() {

@@ -36,7 +36,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         // The parts of the request go on in registers: a request read back from memory that was
         // just written piece by piece would wait for all stores before it.
         let Request { order, gfp, attempt, node, nodes, task } = request;
-        let restricted = nodes.0 & task.mems.0 != NodeMask::ALL.0;
+        let restricted = nodes.0 & task.mems.0 != NodeMask::ALL.0 || !task.flags.is_empty();
         if attempt.is_some() || restricted {
             return self.alloc_at_length(cpu, request);
         }

@@ -3,8 +3,9 @@
 use super::{class::Class, fair::FairStep};
 use crate::{
     allocator::PageAllocator,
-    pcp::Want,
+    pcp::{Count, Want},
     platform::Platform,
+    slow::flags::in_scope,
     storage::Backing,
     zone::{Check, Zone},
     zonelist::{Cursor, Entry, Next},
@@ -111,7 +112,8 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// Decide flags, type and preferred zone of a first attempt (or of the one that the request
     /// describes), or refuse.
     pub(crate) fn prepare(&self, cpu: CpuId, request: &Request) -> Result<Attempt, Refusal> {
-        let Request { order, gfp, task, .. } = *request;
+        let Request { order, task, .. } = *request;
+        let gfp = in_scope(request.gfp, task.flags);
         let mut nodes = request.nodes;
         let mut extra = AllocFlags::empty();
         if request.attempt.is_none() && task.mems != NodeMask::ALL {
@@ -171,7 +173,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     }
 
     /// Find the preferred zone again after the zonelists changed; whether there is one.
-    fn relocate(&self, attempt: &mut Attempt) -> bool {
+    pub(crate) fn relocate(&self, attempt: &mut Attempt) -> bool {
         let this_node = attempt.gfp.contains(Gfp::THISNODE);
         let found = self.first_zone(attempt.node, this_node, attempt.highest, attempt.nodes);
         let Some((first, preferred)) = found else { return false };
@@ -259,7 +261,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
             }
             let zone = self.zone(entry.zone);
             if counts {
-                self.cpu(cpu).count_zone_scanned();
+                self.cpu(cpu).count(Count::ZonesScanned);
             }
             if attempt.fair {
                 match self.fair_step(cpu, attempt, entry, &mut scan.skipped_fair) {

@@ -6,6 +6,7 @@
 use super::attempt::Attempt;
 use crate::{
     allocator::PageAllocator,
+    pcp::Count,
     platform::{Platform, Word},
     storage::Backing,
     vmstat::Item,
@@ -60,7 +61,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
             FairPolicy::None => FairStep::LookUnfairly,
             FairPolicy::V3_16 if !local => FairStep::Skip,
             FairPolicy::V3_16 => {
-                self.cpu(cpu).count_batch_read();
+                self.cpu(cpu).count(Count::BatchReads);
                 if zone.batch() > 0 { FairStep::Look } else { FairStep::Skip }
             }
             FairPolicy::Draft | FairPolicy::V3_17 if !local => FairStep::Stop,
@@ -110,7 +111,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         let batch = zone.base_mark(Mark::High) as i64 - zone.base_mark(Mark::Low) as i64;
         self.add_to_batch(cpu, at, batch - zone.batch());
         zone.clear_flag(ZoneFlags::FAIR_DEPLETED);
-        self.cpu(cpu).count_fair_reset();
+        self.cpu(cpu).count(Count::FairResets);
     }
 
     fn add_to_batch(&self, cpu: CpuId, at: usize, delta: i64) {

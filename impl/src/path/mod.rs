@@ -7,4 +7,5 @@ mod class;
 mod fair;
 mod free;
 
+pub(crate) use attempt::Attempt;
 pub(crate) use class::{CLASSES, deciding, gfp_of, pack_class};

@@ -6,7 +6,7 @@ use crate::{
     platform::{PcpLock, Platform, Word},
     vmstat::{NumaEvents, StatDiff},
 };
-use mmspec_model::vocab::{NodeId, PcpFlags};
+use mmspec_model::vocab::{NodeId, PcpFlags, ZoneKind};
 
 mod drain;
 mod refill;
@@ -106,6 +106,37 @@ impl<P: Platform> Default for PcpSlot<P> {
     }
 }
 
+/// Events that are counted for each CPU; see [`mmspec_model::vocab::EventCounters`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Count {
+    ZonesScanned,
+    BatchReads,
+    FairResets,
+    CompactStall,
+    CompactSuccess,
+    CompactFail,
+    DirectThrottle,
+    OomKill,
+    StallDma,
+    StallDma32,
+    StallNormal,
+    StallMovable,
+}
+
+impl Count {
+    const COUNT: usize = Self::StallMovable as usize + 1;
+
+    /// `allocstall_<zone>`.
+    pub(crate) const fn allocstall(highest: ZoneKind) -> Self {
+        match highest {
+            ZoneKind::Dma => Self::StallDma,
+            ZoneKind::Dma32 => Self::StallDma32,
+            ZoneKind::Normal => Self::StallNormal,
+            ZoneKind::Movable | ZoneKind::Device => Self::StallMovable,
+        }
+    }
+}
+
 /// What concerns one CPU whatever the zone, as the embedder's storage holds it.
 #[repr(align(128))]
 pub struct CpuSlot<P: Platform> {
@@ -117,10 +148,8 @@ pub struct CpuSlot<P: Platform> {
     pub(crate) work: WorkSlot<P>,
     /// The CPU's node.
     pub(crate) home: NodeId,
-    /// What the fair policy costs: see [`mmspec_model::vocab::EventCounters`].
-    pub(crate) zones_scanned: P::Word,
-    pub(crate) batch_reads: P::Word,
-    pub(crate) fair_resets: P::Word,
+    /// Events of the CPU that are off the quick ways, by [`Count`].
+    counts: [P::Word; Count::COUNT],
 }
 
 impl<P: Platform> CpuSlot<P> {
@@ -133,9 +162,7 @@ impl<P: Platform> CpuSlot<P> {
             failures: word(),
             online: word(),
             home: NodeId(0),
-            zones_scanned: word(),
-            batch_reads: word(),
-            fair_resets: word(),
+            counts: core::array::from_fn(|_| word()),
         }
     }
 
@@ -145,16 +172,14 @@ impl<P: Platform> CpuSlot<P> {
         self.home
     }
 
-    pub(crate) fn count_zone_scanned(&self) {
-        self.zones_scanned.fetch_add(1);
+    /// Count an event once.
+    pub(crate) fn count(&self, count: Count) {
+        self.counts[count as usize].fetch_add(1);
     }
 
-    pub(crate) fn count_batch_read(&self) {
-        self.batch_reads.fetch_add(1);
-    }
-
-    pub(crate) fn count_fair_reset(&self) {
-        self.fair_resets.fetch_add(1);
+    /// How often an event was counted.
+    pub(crate) fn counted(&self, count: Count) -> u64 {
+        self.counts[count as usize].load()
     }
 
     pub(crate) fn is_online(&self) -> bool {
@@ -166,7 +191,7 @@ impl<P: Platform> CpuSlot<P> {
     }
 
     pub(crate) fn reset(&self) {
-        for word in [&self.failures, &self.zones_scanned, &self.batch_reads, &self.fair_resets] {
+        for word in self.counts.iter().chain([&self.failures]) {
             word.store(0);
         }
         self.work.reset();
@@ -198,9 +223,7 @@ impl<P: Platform> CpuSlot<P> {
             online: copy(&self.online),
             home: self.home,
             work: self.work.copy(),
-            zones_scanned: copy(&self.zones_scanned),
-            batch_reads: copy(&self.batch_reads),
-            fair_resets: copy(&self.fair_resets),
+            counts: core::array::from_fn(|at| copy(&self.counts[at])),
         }
     }
 }

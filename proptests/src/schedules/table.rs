@@ -1,7 +1,7 @@
 //! What all threads of one execution share: blocks held, CPUs online, calls underway.
 
 use super::overlap;
-use crate::drive::{Answer, Call, Caller, Held};
+use crate::drive::{Answer, Call, Caller, Held, asked_gfp};
 use crate::engine::Finding;
 use crate::histories::Event;
 use crate::marks::Marks;
@@ -184,8 +184,12 @@ impl Shared {
                 }
             }
             (Op::Alloc { handle, request, .. }, _, Answer::Outcome(Outcome::Page(pfn))) => {
-                self.own(at, *handle, *pfn, request.order, request.gfp, script);
+                self.own(at, *handle, *pfn, request.order, asked_gfp(request), script);
                 self.past.highatomic |= request.attempt.is_some();
+            }
+            (Op::Slow { handle, request, .. }, _, Answer::Walk(_, Outcome::Page(pfn))) => {
+                self.own(at, *handle, *pfn, request.order, asked_gfp(request), script);
+                self.past.highatomic = true;
             }
             (Op::Bulk { handles, gfp, .. }, _, Answer::Bulk(slots, _)) => {
                 for (handle, slot) in handles.iter().zip(slots) {

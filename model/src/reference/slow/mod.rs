@@ -66,6 +66,7 @@ enum At {
     FirstCompaction,
     Throttle,
     Reclaim,
+    DrainWait,
     Compaction,
     OomLock,
     OomKill,
@@ -204,6 +205,7 @@ impl Reference {
                 Some(SlowReply::Reclaimed(pages)) => self.after_reclaim(walk, pages),
                 _ => self.after_reclaim(walk, 0),
             },
+            At::DrainWait => self.after_drain(walk),
             At::Compaction => {
                 let page = self.after_compaction(walk, compacted(reply));
                 Go::page_or(page, Go::Decide)

@@ -1,4 +1,7 @@
-//! kswapd of each node: when it is woken (page_alloc.md §4.5, compaction.md §4.2).
+//! kswapd of each node: when it is woken (page_alloc.md §4.5, compaction.md §4.2); what it does then
+//! is in `step`. Its state lies behind a lock of the node, taken while no zone lock is held.
+
+mod step;
 
 use crate::{
     allocator::PageAllocator,
@@ -7,6 +10,8 @@ use crate::{
     vmstat::Item,
     zone::{Check, Zone},
 };
+use step::Work;
+
 use mmspec_model::vocab::{AllocFlags, CpuId, Gfp, Mark, NodeId, NodeState, ZoneIdx, ZoneKind};
 
 /// Rounds in a row without success after which a node is hopeless (MAX_RECLAIM_RETRIES).
@@ -21,11 +26,12 @@ pub(crate) struct Kswapd {
     highest: Option<ZoneKind>,
     wakeups: u64,
     kcompactd_wakeups: u64,
+    work: Work,
 }
 
 impl Kswapd {
     pub(crate) const ASLEEP: Self =
-        Self { order: 0, highest: None, wakeups: 0, kcompactd_wakeups: 0 };
+        Self { order: 0, highest: None, wakeups: 0, kcompactd_wakeups: 0, work: Work::NONE };
 }
 
 impl<P: Platform, B: Backing> PageAllocator<P, B> {
@@ -78,6 +84,16 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         self.set_awake(info.node, true);
     }
 
+    /// A task waits for kswapd: it is woken whatever the marks say.
+    pub(crate) fn wake_throttled(&self, node: NodeId) {
+        let slot = self.node(node);
+        let mut kswapd = slot.kswapd.lock();
+        if !slot.is_awake() {
+            kswapd.wakeups += 1;
+            self.set_awake(node, true);
+        }
+    }
+
     /// A fallback boosted the marks of a zone for a caller that may wake kswapd.
     #[cold]
     pub(crate) fn wake_for_boost(&self, zone: usize) {
@@ -86,22 +102,28 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         self.wake_kswapd(zone, 0, kind, Gfp::empty());
     }
 
-    /// kswapd of a node begins or ends its work: its zones' counts become finer while it works, and
-    /// first scans of other nodes' requests pass over them. The node's lock is held.
+    /// kswapd of a node is woken or goes back to sleep: where the rules say so, first scans of other
+    /// nodes' requests pass over its zones. The node's lock is held.
     fn set_awake(&self, node: NodeId, awake: bool) {
         let slot = self.node(node);
         slot.awake.store(u64::from(awake));
-        let cpus = self.cpu_ids().filter(|cpu| self.cpu(*cpu).is_online()).count() as u64;
-        let avoided = awake && self.geometry.rules.avoid_awake_nodes && self.nr_nodes > 1;
+        if !self.geometry.rules.avoid_awake_nodes || self.nr_nodes < 2 {
+            return;
+        }
         for at in slot.zones() {
-            let zone = self.zone(at);
-            if !awake {
-                self.set_threshold(at, cpus, false);
-            }
-            if self.geometry.rules.avoid_awake_nodes && self.nr_nodes > 1 {
-                let diff = crate::vmstat::StatDiff::default();
-                zone.lock(self.tables(), &diff).buddy().z.now.rare_mut().avoided = avoided;
-            }
+            let diff = crate::vmstat::StatDiff::default();
+            self.zone(at).lock(self.tables(), &diff).buddy().z.now.rare_mut().avoided = awake;
+        }
+    }
+
+    /// kswapd begins or ends its work: its zones' counts are finer while it works
+    /// (docs/decisions.md 55). The node's lock is held.
+    fn set_pressure(&self, node: NodeId, pressure: bool) {
+        let slot = self.node(node);
+        slot.pressure.store(u64::from(pressure));
+        let cpus = self.cpu_ids().filter(|cpu| self.cpu(*cpu).is_online()).count() as u64;
+        for at in slot.zones() {
+            self.set_threshold(at, cpus, pressure);
         }
     }
 
