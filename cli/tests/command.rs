@@ -87,6 +87,11 @@ fn usage_errors_end_with_2() {
     run(&["explain"], 2);
     let (_, err) = run(&["trace", "x", "--rules", "linux_9"], 2);
     assert!(err.contains("linux_6_12"), "{err}");
+    run(&["experiment"], 2);
+    let (_, err) = run(&["experiment", "r0"], 2);
+    assert!(err.contains("r4"), "{err}");
+    let (_, err) = run(&["experiment", "r4", "--json", "--csv"], 2);
+    assert!(err.contains("--json") && err.contains("--csv"), "{err}");
 }
 
 #[test]
@@ -104,9 +109,20 @@ fn input_errors_end_with_2_and_name_the_place() {
 #[test]
 fn help_names_every_command_and_the_exit_codes() {
     let (out, _) = run(&["--help"], 0);
-    for word in ["check", "replay", "laws", "trace", "explain", "Exit codes"] {
+    for word in ["check", "replay", "laws", "trace", "explain", "experiment", "Exit codes"] {
         assert!(out.contains(word), "{word} is missing:\n{out}");
     }
+}
+
+/// Every experiment runs and is judged in the tests of its package; here it is its way out.
+#[test]
+fn an_experiment_is_printed_as_csv() {
+    let (out, err) = run(&["experiment", "r4", "--csv"], 0);
+    let mut lines = out.lines();
+    let head = lines.next().expect("a head");
+    assert!(head.starts_with("experiment,figure,starred,published_base"), "{head}");
+    assert!(lines.clone().count() > 3 && lines.all(|line| line.starts_with("r4,")), "{out}");
+    assert_eq!(err, "", "progress is for terminals");
 }
 
 #[test]

@@ -531,7 +531,7 @@ fn allocate(bench: &Bench, cpu: CpuId, request: Request) -> Outcome {
         reply = Some(match bench.pages.slow_step(&mut walk, reply) {
             SlowStep::Done(outcome) => return outcome,
             SlowStep::Reclaim { .. } => bench.reclaim().direct(&walk),
-            SlowStep::Throttle { .. } | SlowStep::Yield => {
+            SlowStep::Throttle { .. } | SlowStep::Yield | SlowStep::DrainWait => {
                 run_kswapd(bench, 1);
                 SlowReply::Woken { killed: false }
             }

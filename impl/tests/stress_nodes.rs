@@ -42,6 +42,7 @@ fn walk(pages: &OwnedAllocator, cpu: CpuId, request: Request) -> Option<Pfn> {
     let mut reply = None;
     loop {
         reply = Some(match pages.slow_step(&mut walk, reply) {
+            SlowStep::DrainWait => unreachable!("drains are remote"),
             SlowStep::Done(outcome) => return outcome.page(),
             SlowStep::Throttle { .. } | SlowStep::Yield => SlowReply::Woken { killed: false },
             SlowStep::Reclaim { .. } => SlowReply::Reclaimed(0),

@@ -305,6 +305,21 @@ fn flags_of_remote_zones() {
     assert_eq!(spend_remote(FairPolicy::V4_7), (4, 1, true));
 }
 
+/// 3.16 has no flag; and only 4.7 ends a pass over local zones alone without another.
+#[test]
+fn what_the_variants_lack() {
+    let mut r = one_node(FairPolicy::V3_16);
+    assert_eq!(served(&mut r, 0, 6), "NNNNDD");
+    assert!(!depleted(&r, NORMAL) && !depleted(&r, DMA32));
+    for (policy, looks) in [(FairPolicy::V3_17, 2), (FairPolicy::V4_7, 1)] {
+        let mut r = two_nodes(policy, &[0], &[(ZoneKind::Normal, 16384)]);
+        r.set_tunables(Tunables { min_free_kbytes: Some(400_000), ..MINIMUM }).unwrap();
+        let request = Request::new(Order::of(UNIT), Gfp::KERNEL | Gfp::THISNODE);
+        assert_eq!(r.alloc_pages(CPU0, request), Outcome::SlowPath);
+        assert_eq!((r.events().zones_scanned, r.events().fair_resets), (looks, 0), "{policy:?}");
+    }
+}
+
 /// Explicit attempts are never fair but spend the batch; so do bulk calls.
 #[test]
 fn who_spends_and_who_takes_turns() {

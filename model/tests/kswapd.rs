@@ -180,14 +180,15 @@ fn any_page_gives_hope() {
 #[test]
 fn naps_cut_short() {
     let mut r = with_free(20, 0);
-    ask(&mut r, 0, Gfp::empty());
+    ask(&mut r, 0, Gfp::HIGHMEM | Gfp::MOVABLE);
     shrink(r.kswapd_step(N0, None));
     give_back(&mut r, 20, 200);
     assert_eq!(r.kswapd_step(N0, shrunk(150, 200)), KswapdStep::Nap);
-    // Somebody asks for order 2, which no free block serves.
-    ask(&mut r, 2, Gfp::HIGHMEM | Gfp::MOVABLE);
+    // Somebody asks for order 2, which no free block serves, and for zones up to Normal only.
+    ask(&mut r, 2, Gfp::empty());
     let state = r.node_state(N0);
     assert_eq!((state.wakeups, state.kswapd_order), (1, 2), "it is up, so only asked");
+    assert_eq!(state.kswapd_highest, Some(ZoneKind::Normal));
     let step = r.kswapd_step(N0, napped(true));
     assert_eq!(shrink(step), (12, 150, 2));
     assert!(matches!(step, KswapdStep::Shrink { highest: ZoneKind::Movable, .. }));
@@ -225,6 +226,8 @@ fn orders_fall_back() {
     assert_eq!(shrink(r.kswapd_step(N0, shrunk(150, 7))), (12, 150, 2));
     assert_eq!(shrink(r.kswapd_step(N0, shrunk(150, 1))), (12, 150, 0));
     give_back(&mut r, 20, 131);
+    // Whoever asks for order 2 meanwhile does not change what the sleep is tested for.
+    ask(&mut r, 2, Gfp::empty());
     let kcompactd = r.node_state(N0).kcompactd_wakeups;
     // 151 single pages: balanced for order 0, never for order 2.
     assert_eq!(r.kswapd_step(N0, shrunk(150, 131)), KswapdStep::Nap);
@@ -316,6 +319,73 @@ fn checks_low() {
     ask(&mut r, 0, Gfp::empty());
     let step = r.kswapd_step(N0, None);
     assert!(matches!(step, KswapdStep::Shrink { unbalanced_only: true, .. }), "{step:?}");
+}
+
+/// Below the drift mark the diffs count: 24 pages that four CPUs hide decide whether kswapd is woken.
+#[test]
+fn exact_counts_below_the_drift_mark() {
+    let mut machine = Machine::small(4, 4096, 4, 3);
+    machine.thp_order = None;
+    let tunables = Tunables { min_free_kbytes: Some(80), ..Tunables::default() };
+    let mut r = Reference::new(&machine, Rules::linux_6_12(), tunables).unwrap();
+    let state = r.zone_state(ZONE);
+    // Marks 20, 25, 30; four CPUs of threshold 6 hide 24 pages, more than the gap of 5.
+    assert_eq!((state.marks[..3].to_vec(), state.drift_mark), (vec![20, 25, 30], 30 + 24));
+    r.pcp_disable(CPU0, ZONE);
+    let take = Request::new(Order::ZERO, Gfp::KERNEL).at(Mark::Min, AllocFlags::NO_WATERMARKS);
+    while r.alloc_pages(CPU0, take).page().is_some() {}
+    give_back(&mut r, 0, 20);
+    for at in 20..38 {
+        r.free_pages(CpuId((at % 3 + 1) as u16), Pfn(2 * at), Order::ZERO);
+    }
+    let state = r.zone_state(ZONE);
+    assert_eq!((state.nr_free_pages, state.nr_free_pages_exact), (20, 38));
+    ask(&mut r, 0, Gfp::empty());
+    assert!(!r.node_state(N0).kswapd_awake, "38 pages are above HIGH");
+    for at in 30..38 {
+        let _ = at;
+        r.alloc_pages(CPU0, take).page().unwrap();
+    }
+    assert_eq!(r.zone_state(ZONE).nr_free_pages_exact, 30);
+    ask(&mut r, 0, Gfp::empty());
+    assert!(r.node_state(N0).kswapd_awake);
+}
+
+/// 6.18: a free that lifts a zone above HIGH gives a hopeless node another chance, if there is another
+/// node with memory.
+#[test]
+fn hope_from_frees() {
+    let failures = |rules: Rules, nodes: u8, memory: bool| {
+        let mut machine = Machine::small(1, 4096, 4, 3);
+        machine.thp_order = None;
+        machine.nodes = nodes;
+        if memory {
+            let second = mmspec_model::vocab::PfnRange::new(4096, 8192);
+            let second = mmspec_model::vocab::ZoneSpan::new(ZoneKind::Normal, second);
+            machine.zones.push(second.on(NodeId(1)));
+        }
+        let tunables = Tunables { min_free_kbytes: Some(400), ..Tunables::default() };
+        let mut r = Reference::new(&machine, rules, tunables).unwrap();
+        let take = Request::new(Order::ZERO, Gfp::KERNEL | Gfp::THISNODE);
+        let take = take.at(Mark::Min, AllocFlags::NO_WATERMARKS);
+        let held: Vec<Pfn> = core::iter::from_fn(|| r.alloc_pages(CPU0, take).page()).collect();
+        ask(&mut r, 0, Gfp::THISNODE);
+        let mut step = r.kswapd_step(N0, None);
+        while let KswapdStep::Shrink { .. } = step {
+            step = r.kswapd_step(N0, shrunk(0, 0));
+        }
+        assert_eq!(r.kswapd_step(N0, napped(false)), KswapdStep::Asleep);
+        assert_eq!(r.node_state(N0).kswapd_failures, 16);
+        assert!(r.zone_flags(ZONE).contains(ZoneFlags::BELOW_HIGH));
+        for pfn in held {
+            r.free_pages(CPU0, pfn, Order::ZERO);
+        }
+        assert!(!r.zone_flags(ZONE).contains(ZoneFlags::BELOW_HIGH));
+        r.node_state(N0).kswapd_failures
+    };
+    assert_eq!(failures(Rules::linux_6_18(), 2, true), 0);
+    assert_eq!(failures(Rules::linux_6_18(), 2, false), 16, "nowhere else to go");
+    assert_eq!(failures(Rules::linux_6_12(), 2, true), 16);
 }
 
 /// One good zone up to the index is enough, and counts below the drift mark are exact ones.

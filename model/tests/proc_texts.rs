@@ -28,8 +28,12 @@ macro_rules! recorded {
     };
 }
 
-const ALL: [Recorded; 3] =
-    [recorded!(V6_1, "6.1"), recorded!(V6_12, "6.12"), recorded!(V6_18, "6.18")];
+const ALL: [Recorded; 4] = [
+    recorded!(V6_1, "6.1"),
+    recorded!(V6_12, "6.12"),
+    recorded!(V6_18, "6.18"),
+    recorded!(V6_12, "6.12-two-nodes"),
+];
 
 #[test]
 fn every_recorded_text_prints_back_byte_for_byte() {

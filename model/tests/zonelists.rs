@@ -139,6 +139,28 @@ fn memoryless_nodes() {
     assert_eq!(list(&machine, node, 2, true), [(2, NORMAL)]);
 }
 
+/// The loads that the list of a node without memory leaves behind decide a tie in a later list.
+#[test]
+fn loads_of_a_memoryless_nodes_list() {
+    #[rustfmt::skip]
+    let distances = [
+        10, 20, 20, 30,
+        20, 10, 20, 30,
+        20, 30, 10, 30,
+        30, 30, 30, 10,
+    ];
+    let zones = [(0, NORMAL, 256), (1, NORMAL, 256), (3, NORMAL, 256)];
+    let machine = machine(4, &EACH, &zones, &distances);
+    // Of 6.6. List 0: 1 and 3 get 1 each. List 1: 0 gets 1, 3 gets 2. List 2: 0 is at 20, node 2 at 10 of
+    // itself: 0 gets 2; 3 gets 3; 1. List 3: 0 has 2, 1 has 1.
+    // Of 3.16. List 0: 1 gets 3, 3 gets 2. List 1: 0 gets 3, 3 gets 2. List 2: its first node gets 4: 0;
+    // 3 gets 3. List 3: 0 has 4, 1 has 3.
+    let expected = vec![vec![0, 1, 3], vec![1, 0, 3], vec![0, 3, 1], vec![3, 1, 0]];
+    for load in [NodeLoad::OnNewDistance, NodeLoad::Decreasing] {
+        assert_eq!(node_orders(&machine, load), expected, "{load:?}");
+    }
+}
+
 fn two(first: &[(ZoneKind, u64)], second: &[(ZoneKind, u64)]) -> Machine {
     let of = |node: u8, zones: &[(ZoneKind, u64)]| -> Vec<(u8, ZoneKind, u64)> {
         zones.iter().map(|(kind, pages)| (node, *kind, *pages)).collect()

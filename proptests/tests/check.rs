@@ -41,6 +41,7 @@ fn a_full_run_is_green_and_reports_what_json_md_says() {
             "violations",
             "canaries_found",
             "canaries",
+            "longest_wait",
             "seconds",
         ] {
             assert!(engine[field].is_u64(), "{field} of {engine}");

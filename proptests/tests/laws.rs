@@ -41,6 +41,7 @@ fn the_reference_keeps_every_law_and_the_generators_reach_everything() {
     for order in 1..=10 {
         assert!(report.marks.merges[order] > 0, "no merge up to order {order}");
     }
+    assert!(report.marks.longest_wait > 10, "{}", report.marks.longest_wait);
     assert!(report.marks.deepest_cache > 500, "{}", report.marks.deepest_cache);
     assert!(report.marks.refused > 10_000, "{}", report.marks.refused);
 }

@@ -44,7 +44,7 @@ const WORK: &str = "mms 1\nmachine cpus=3 max_order=3 pageblock_order=3\nzone No
     rule drain_scheme=work_item\nset min_free_kbytes=0\n\
     a1 = alloc cpu=0 order=0 gfp=GFP_KERNEL\na2 = alloc cpu=1 order=0 gfp=GFP_KERNEL\n\
     a3 = alloc cpu=2 order=0 gfp=GFP_KERNEL\nfree cpu=0 a1\nfree cpu=1 a2\nfree cpu=2 a3\n\
-    drain-all by=0 zone=0\nwork cpu=1\npcp-disable by=1 zone=0\ncpu-dead by=1 cpu=2\n\
+    drain-all by=0 zone=0\na4 = alloc cpu=0 order=0 gfp=GFP_KERNEL\nfree cpu=0 a4\nwork cpu=1\npcp-disable by=1 zone=0\ncpu-dead by=1 cpu=2\n\
     drain-begin by=1\ndrain-all by=2 zone=0\ncpu-online cpu=2\n";
 
 #[test]
@@ -65,8 +65,10 @@ fn drains_by_work_items_end_and_empty_whatever_cpus_do() {
             assert!(explored.locks.iter().all(|taken| *taken > 0), "{:?}", explored.locks);
         }
     }
+    // CPU 1 allocates and frees before it comes to its worker; how often is recorded.
+    assert!((1..10).contains(&marks.longest_wait), "{}", marks.longest_wait);
     for mark in [Mark::WaitServed, Mark::DrainJudged, Mark::DrainMetCall, Mark::DeathMetCall] {
-        assert!(marks.count(mark) > 100, "{}: {}", mark.name(), marks.count(mark));
+        assert!(marks.count(mark) > 20, "{}: {}", mark.name(), marks.count(mark));
     }
 }
 

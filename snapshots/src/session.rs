@@ -1,6 +1,6 @@
 //! An allocator playing a script.
 
-use mmspec_model::contract::{DrainBegun, LinuxPolicy, Outcome};
+use mmspec_model::contract::{DrainBegun, KswapdStep, LinuxPolicy, Outcome, SlowStep};
 use mmspec_model::picture::UsedBlock;
 use mmspec_model::vocab::{Gfp, MigrateType, Pfn};
 use mmspec_proptests::drive::{Answer, Call, Ledger, perform};
@@ -32,7 +32,7 @@ impl<T: LinuxPolicy> Session<T> {
         let mut types = BTreeMap::new();
         for op in &script.ops {
             let gfp = match op {
-                Op::Alloc { request, .. } => request.gfp,
+                Op::Alloc { request, .. } | Op::Slow { request, .. } => request.gfp,
                 Op::Bulk { gfp, .. } => *gfp,
                 _ => Gfp::empty(),
             };
@@ -73,6 +73,7 @@ impl Done {
     pub fn pages(&self) -> Vec<Pfn> {
         match &self.answer {
             Answer::Outcome(outcome) => outcome.page().into_iter().collect(),
+            Answer::Walk(_, outcome) => outcome.page().into_iter().collect(),
             Answer::Bulk(slots, _) => slots.iter().flatten().copied().collect(),
             _ => Vec::new(),
         }
@@ -116,6 +117,28 @@ impl fmt::Display for Done {
                 write!(f, "work queued on {cpus} CPUs")
             }
             (_, Answer::Begun(DrainBegun::Done)) => f.write_str("drained"),
+            (_, Answer::Walk(steps, outcome)) => {
+                steps.iter().try_for_each(|step| match step {
+                    SlowStep::Throttle { node, .. } => write!(f, "throttled by node {node}, "),
+                    SlowStep::Reclaim { .. } => f.write_str("reclaims, "),
+                    SlowStep::Compact { priority, .. } => write!(f, "compacts ({priority:?}), "),
+                    SlowStep::DrainWait => f.write_str("drains, "),
+                    SlowStep::OomLock => f.write_str("takes the OOM lock, "),
+                    SlowStep::OomKill { .. } => f.write_str("kills, "),
+                    SlowStep::Yield => f.write_str("yields, "),
+                    SlowStep::Done(_) => Ok(()),
+                })?;
+                match outcome {
+                    Outcome::Page(pfn) => write!(f, "frame {pfn}"),
+                    Outcome::Refused(why) => write!(f, "refused: {why}"),
+                    _ => f.write_str("gives up"),
+                }
+            }
+            (_, Answer::Kswapd(KswapdStep::Asleep)) => f.write_str("asleep"),
+            (_, Answer::Kswapd(KswapdStep::Nap)) => f.write_str("naps"),
+            (_, Answer::Kswapd(KswapdStep::Shrink { priority, target, .. })) => {
+                write!(f, "wants {target} pages reclaimed at priority {priority}")
+            }
             (_, Answer::Set(Ok(()))) => f.write_str("written"),
             (_, Answer::Set(Err(error))) => write!(f, "not written: {error}"),
         }

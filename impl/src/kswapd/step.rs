@@ -46,6 +46,8 @@ pub(super) struct Work {
     order: u8,
     highest: ZoneKind,
     priority: u8,
+    /// What the shrink under way was asked for: marks may change meanwhile.
+    target: u64,
     /// Pages reclaimed in this round of balance_pgdat.
     reclaimed: u64,
     /// Boost work left.
@@ -65,6 +67,7 @@ impl Work {
         order: 0,
         highest: ZoneKind::Normal,
         priority: DEF_PRIORITY,
+        target: 0,
         reclaimed: 0,
         boost: 0,
         boosted: false,
@@ -150,10 +153,11 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
             return None;
         }
         work.phase = Phase::Shrunk;
+        work.target = self.shrink_target(node, work.highest);
         let gentle = work.boost > 0;
         Some(KswapdStep::Shrink {
             priority: work.priority,
-            target: self.shrink_target(node, work.highest),
+            target: work.target,
             order: Order::new(work.order).unwrap_or(Order::MAX),
             highest: work.highest,
             may_write: !gentle,
@@ -176,7 +180,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         let gentle = work.boost > 0;
         // Boost work does not get more urgent than this: it writes nothing.
         let mut raise = !(gentle && work.priority == DEF_PRIORITY - 2);
-        raise &= scanned < self.shrink_target(node, work.highest);
+        raise &= scanned < work.target;
         work.reclaimed = work.reclaimed.saturating_add(reclaimed);
         if reclaimed > 0 {
             self.node(node).failures.store(0);

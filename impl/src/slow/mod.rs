@@ -1,7 +1,7 @@
 //! The slow path as a walk that the embedder steps (page_alloc.md §4.4; docs/decisions.md, 43 to
 //! 49). Any number of walks may be under way at once: each is a value of its own.
 
-mod flags;
+pub(crate) mod flags;
 mod oom;
 mod reclaim;
 mod retry;
@@ -56,6 +56,8 @@ enum At {
     Throttled,
     /// Step J: reclaim was asked for.
     Reclaimed,
+    /// Step J: all CPUs' lists were drained.
+    Drained,
     /// Step J is over: step K.
     Compact,
     /// Step K was asked for.
@@ -196,6 +198,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
             At::Retry => self.slow_retry(walk),
             At::Throttled => self.after_throttle(walk, reply),
             At::Reclaimed => self.after_reclaim(walk, reply),
+            At::Drained => self.after_drain(walk),
             At::Compact if walk.order() == Order::ZERO => Go::To(At::Decide),
             At::Compact if !walk.may_compact() => {
                 walk.compacted = CompactResult::Skipped;

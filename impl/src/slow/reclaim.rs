@@ -11,7 +11,7 @@ use crate::{
     storage::Backing,
 };
 use mmspec_model::{
-    contract::{SlowReply, SlowStep, TaskFlags},
+    contract::{DrainBegun, SlowReply, SlowStep, TaskFlags},
     vocab::{Gfp, Mark, NodeId, ZoneKind},
 };
 
@@ -70,6 +70,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
                 self.ask_reclaim(walk, &attempt)
             }
             _ => {
+                // The signal stays pending: the task is not held back again.
                 walk.request.task.flags |= TaskFlags::DYING;
                 self.after_progress(walk, 1)
             }
@@ -94,13 +95,20 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         if progress == 0 {
             return Go::To(At::Compact);
         }
-        let found = self.search(walk, attempt).or_else(|| {
-            // What is free may be reserved, or lie on other CPUs' lists.
-            self.unreserve(walk, &attempt, false);
-            self.drain_all(walk.cpu, None);
-            self.search(walk, attempt)
-        });
-        match found {
+        if let Some(pfn) = self.search(walk, attempt) {
+            return Go::page(pfn);
+        }
+        // What is free may be reserved, or lie on other CPUs' lists.
+        self.unreserve(walk, &attempt, false);
+        match self.drain_begin(walk.cpu, None) {
+            DrainBegun::Queued { .. } => Go::Ask(SlowStep::DrainWait, At::Drained),
+            _ => Go::To(At::Drained),
+        }
+    }
+
+    /// The lists of all CPUs are empty: the last search of step J.
+    pub(super) fn after_drain(&self, walk: &Walk) -> Go {
+        match walk.attempt.and_then(|attempt| self.search(walk, attempt)) {
             Some(pfn) => Go::page(pfn),
             None => Go::To(At::Compact),
         }

@@ -1,6 +1,6 @@
 //! Capabilities beyond allocate and free.
 
-use super::{DrainWork, PageAllocator};
+use super::{DrainWork, Nodes, PageAllocator, SlowPath};
 use crate::vocab::{
     AllocFlags, CpuId, EventCounters, Gfp, Mark, MigrateType, Order, PcpState, Pfn, Tunables,
     TunablesError, ZoneFlags, ZoneIdx, ZoneKind, ZoneState,
@@ -177,6 +177,8 @@ pub trait LinuxPolicy:
     + Isolation
     + HighAtomicReserve
     + CpuHotplug
+    + Nodes
+    + SlowPath
     + Observe
 {
 }
@@ -196,6 +198,8 @@ impl<T> LinuxPolicy for T where
         + Isolation
         + HighAtomicReserve
         + CpuHotplug
+        + Nodes
+        + SlowPath
         + Observe
 {
 }

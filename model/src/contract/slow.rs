@@ -79,6 +79,9 @@ pub enum SlowStep {
         /// How hard.
         priority: CompactPriority,
     },
+    /// A drain of all CPUs' lists by work items was begun (never under remote drains): go on when
+    /// [`super::DrainWork::drain_finished`] says so. Any reply.
+    DrainWait,
     /// Take the OOM lock. Reply [`SlowReply::OomLock`].
     OomLock,
     /// Choose a victim and kill it (the lock is held; it is released by the reply). Reply

@@ -13,15 +13,20 @@
 //! | marks and decisions | `watermark` |
 //! | per-CPU lists and drains | `drain` |
 //! | requests that must be served, bounded work | `progress` |
+//! | the slow path and kswapd | `slow` |
+//! | nodes: counters, reserves, turns | `nodes` |
 //! | counters | `counters` |
 
 mod buddy;
 mod counters;
 mod drain;
 mod live;
+mod nodes;
 mod observation;
 mod ownership;
 mod progress;
+mod reach;
+mod slow;
 mod watermark;
 mod work;
 
@@ -30,6 +35,7 @@ pub use observation::{
     Ask, CachedBlock, Decision, FreeBlock, LinuxView, Lists, Numbers, Observation, Past, Probe,
     RunRequest, RunView, Setting, Step, World,
 };
+pub use slow::{KswapdSeen, SlowSeen};
 pub use watermark::{decides_fast, decides_full};
 
 use crate::vocab::Pfn;
@@ -116,6 +122,8 @@ pub enum Family {
     Drain,
     /// Requests that must be served, and bounded work.
     Progress,
+    /// Several nodes and the turns of their zones.
+    Nodes,
     /// Counters.
     Counters,
 }
@@ -130,6 +138,7 @@ impl Family {
             Self::Watermark => "watermark",
             Self::Drain => "drain",
             Self::Progress => "progress",
+            Self::Nodes => "nodes",
             Self::Counters => "counters",
         }
     }
@@ -199,6 +208,8 @@ pub fn all() -> impl Iterator<Item = &'static Law> + Clone {
         .chain(drain::LAWS)
         .chain(work::LAWS)
         .chain(progress::LAWS)
+        .chain(slow::LAWS)
+        .chain(nodes::LAWS)
         .chain(counters::LAWS)
 }
 

@@ -1,10 +1,11 @@
 //! What a law may look at.
 
-use super::{Live, Runs};
-use crate::contract::{CpuHotplug, DrainBegun, Observe, Outcome, Request, Run};
+use super::{KswapdSeen, Live, Runs, SlowSeen};
+use crate::contract::{CpuHotplug, DrainBegun, Nodes, Observe, Outcome, Request, Run};
 use crate::vocab::{
     AllocFlags, CpuId, EventCounters, Fallback, FreeListType, Gfp, Machine, MachineRef, Mark,
-    MigrateType, Order, PcpState, Pfn, Rules, Tunables, ZoneIdx, ZoneKind, ZoneState,
+    MigrateType, NodeId, NodeState, Order, PcpState, Pfn, Rules, Tunables, ZoneIdx, ZoneKind,
+    ZoneState,
 };
 use alloc::vec;
 use alloc::vec::Vec;
@@ -85,20 +86,22 @@ pub struct Numbers {
     pub pcps: Vec<PcpState>,
     /// Which CPUs are online.
     pub online: Vec<bool>,
+    /// By node.
+    pub nodes: Vec<NodeState>,
     /// Events.
     pub events: EventCounters,
 }
 
 impl Numbers {
     /// Look at an allocator with `cpus` CPUs.
-    pub fn of<A: Observe + CpuHotplug + ?Sized>(allocator: &A, cpus: u16) -> Self {
+    pub fn of<A: Observe + CpuHotplug + Nodes + ?Sized>(allocator: &A, cpus: u16) -> Self {
         let mut numbers = Self::default();
         numbers.update(allocator, cpus);
         numbers
     }
 
     /// As [`Numbers::of`], reusing memory.
-    pub fn update<A: Observe + CpuHotplug + ?Sized>(&mut self, allocator: &A, cpus: u16) {
+    pub fn update<A: Observe + CpuHotplug + Nodes + ?Sized>(&mut self, allocator: &A, cpus: u16) {
         self.zones.clear();
         self.pcps.clear();
         self.online.clear();
@@ -108,6 +111,9 @@ impl Numbers {
             self.pcps.extend((0..cpus).map(|cpu| allocator.pcp_state(CpuId(cpu), zone)));
         }
         self.online.extend((0..cpus).map(|cpu| allocator.is_online(CpuId(cpu))));
+        self.nodes.clear();
+        let nodes = (0..allocator.node_count()).map(|node| NodeId(node as u8));
+        self.nodes.extend(nodes.map(|node| allocator.node_state(node)));
         self.events = allocator.events();
     }
 
@@ -287,6 +293,10 @@ pub enum Step<'a> {
     Set,
     /// A watermark question.
     Check(Decision),
+    /// A walk through the slow path took a step.
+    Slow(SlowSeen<'a>),
+    /// A node's kswapd took a step.
+    Kswapd(KswapdSeen),
     /// Something else.
     Other,
     /// Everything was given back and drained, on every CPU; per-CPU lists are enabled.

@@ -1,5 +1,6 @@
 //! Requests that must be served, and bounded work.
 
+use super::reach::{Reach, scoped};
 use super::watermark::{attempt, holds_block, probe_of, unsaid};
 use super::{
     Ask, Broken, Family, Law, Level, LinuxView, Observation, RunRequest, Step, When, broken,
@@ -7,7 +8,8 @@ use super::{
 };
 use crate::contract::{Outcome, Refusal, Request, Run};
 use crate::vocab::{
-    AllocFlags, HighatomicAccess, MigrateType, Order, PcpTuning, ReserveFlags, ZoneKind, ZoneState,
+    AllocFlags, CpuId, FairPolicy, HighatomicAccess, MigrateType, Order, PcpTuning, ReserveFlags,
+    ZoneKind, ZoneState,
 };
 use alloc::format;
 
@@ -48,7 +50,7 @@ pub(super) const LAWS: &[Law] = &[
     Law {
         id: "higher-zone-first",
         family: Family::Progress,
-        statement: "No lower zone serves an attempt while a higher allowed zone passes and lists a block of its own type.",
+        statement: "No lower zone serves an attempt while a higher allowed zone of its node passes and lists a block of its own type.",
         level: Level::Exact,
         when: When::Sequential,
         check: higher_zone_first,
@@ -162,15 +164,17 @@ fn passes(
 }
 
 fn no_false_failure(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
-    let (Step::Alloc(_, request, Outcome::SlowPath), Some(linux)) = (seen.step, seen.linux) else {
+    let (Step::Alloc(cpu, request, Outcome::SlowPath), Some(linux)) = (seen.step, seen.linux)
+    else {
         return Ok(());
     };
-    let Ok(highest) = request.gfp.highest_zone() else { return Ok(()) };
+    let Ok(reach) = Reach::of(&linux, cpu, &request) else { return Ok(()) };
+    let highest = reach.highest;
     let (_, flags) = attempt(&linux, &request);
     *count += 1;
     for (z, zone) in linux.before.zones.iter().enumerate() {
         let could = |zone: &ZoneState| {
-            zone.kind <= highest
+            reach.allows(zone)
                 && passes(&linux, &request, z, highest, zone)
                 && holds_block(zone, request.order, |mt| may_take(&linux, flags, mt))
         };
@@ -187,19 +191,26 @@ fn no_false_failure(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broke
 }
 
 fn higher_zone_first(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
-    let (Step::Alloc(_, request, Outcome::Page(pfn)), Some(linux)) = (seen.step, seen.linux) else {
+    let (Step::Alloc(cpu, request, Outcome::Page(pfn)), Some(linux)) = (seen.step, seen.linux)
+    else {
         return Ok(());
     };
-    let (Ok(highest), Ok(asked)) = (request.gfp.highest_zone(), request.gfp.migratetype()) else {
+    let fair = linux.setting.rules.fair_policy != FairPolicy::None && request.attempt.is_none();
+    let asked = scoped(request.gfp, &request.task).migratetype();
+    let (Ok(reach), Ok(asked)) = (Reach::of(&linux, cpu, &request), asked) else { return Ok(()) };
+    if fair {
+        // Zones take turns.
         return Ok(());
-    };
+    }
     let own = if linux.setting.groups_by_mobility() { asked } else { MigrateType::Unmovable };
     let Some(from) = linux.setting.machine.as_ref().zone_of(pfn) else { return Ok(()) };
+    let node = linux.before.zones[from.index()].node;
     for (z, zone) in linux.before.zones.iter().enumerate().skip(from.index() + 1) {
-        if zone.kind > highest {
+        // In every order of zonelists a node's zones come from the highest down.
+        if zone.node != node || !reach.allows(zone) {
             continue;
         }
-        let could = passes(&linux, &request, z, highest, zone)
+        let could = passes(&linux, &request, z, reach.highest, zone)
             && holds_block(zone, request.order, |mt| mt == own);
         holds(count, !could, || {
             format!("{request:?} was served from zone {} although {} passes", from.0, zone.kind)
@@ -208,31 +219,32 @@ fn higher_zone_first(seen: &Observation<'_>, count: &mut u64) -> Result<(), Brok
     Ok(())
 }
 
-/// Why the request can never be served, from the machine alone (docs/decisions.md 7).
-fn expected_refusal(linux: &LinuxView<'_>, request: &Request) -> Option<Refusal> {
+/// Why the request can never be served, from the machine alone (docs/decisions.md 7, 32).
+fn expected_refusal(linux: &LinuxView<'_>, cpu: CpuId, request: &Request) -> Option<Refusal> {
     if request.order > linux.setting.machine.max_order {
         return Some(Refusal::OrderTooLarge(request.order));
     }
-    let highest = match request.gfp.highest_zone() {
-        Ok(highest) => highest,
+    let reach = match Reach::of(linux, cpu, request) {
+        Ok(reach) => reach,
         Err(error) => return Some(Refusal::Gfp(error)),
     };
-    if let Err(error) = request.gfp.migratetype() {
+    if let Err(error) = scoped(request.gfp, &request.task).migratetype() {
         return Some(Refusal::Gfp(error));
     }
-    let served = linux.now.zones.iter().any(|zone| zone.managed > 0 && zone.kind <= highest);
+    let served = linux.now.zones.iter().any(|zone| reach.admits(zone));
     (!served).then_some(Refusal::NoZone)
 }
 
 fn refusals(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
-    let (Step::Alloc(_, request, outcome), Some(linux)) = (seen.step, seen.linux) else {
+    let (Step::Alloc(cpu, request, outcome), Some(linux)) = (seen.step, seen.linux) else {
         return Ok(());
     };
     let answered = match outcome {
         Outcome::Refused(refusal) => Some(refusal),
         _ => None,
     };
-    equal(count, || format!("refusal of {request:?}"), expected_refusal(&linux, &request), answered)
+    let expected = expected_refusal(&linux, cpu, &request);
+    equal(count, || format!("refusal of {request:?}"), expected, answered)
 }
 
 fn refusal_changes_nothing(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
@@ -262,9 +274,12 @@ fn refill_bounded(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken>
     let scale = linux.tunables.pcp_batch_scale_max;
     for z in 0..linux.now.zones.len() {
         let (before, now) = (linux.before.pcp(cpu, z), linux.now.pcp(cpu, z));
-        // A zone may be tried twice: a first pass that keeps types apart grows the factor and may
-        // obtain nothing.
-        let tries = if calls > 1 { scale } else { before.alloc_factor + 1 };
+        // A zone may be tried more than once: each pass (a fair one, one that avoids awake nodes,
+        // one that keeps types apart) grows the factor and may obtain nothing.
+        let rules = &linux.setting.rules;
+        let fair = u8::from(rules.fair_policy != FairPolicy::None);
+        let awake = u8::from(rules.avoid_awake_nodes && linux.setting.machine.nodes > 1);
+        let tries = if calls > 1 { scale } else { before.alloc_factor + 1 + fair + awake };
         let factor = before.alloc_factor.max(tries.min(scale));
         let most = (before.batch << factor).max(2 * order.pages());
         let moved = now.count.saturating_sub(before.count);

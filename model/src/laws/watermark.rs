@@ -1,12 +1,14 @@
 //! Watermarks: recomputed from the observed numbers (page_alloc.md §3.2 to §3.6).
 
+use super::reach::{Reach, scoped};
 use super::{
     Broken, Decision, Family, Law, Level, LinuxView, Observation, Probe, Step, When, broken, equal,
     holds,
 };
 use crate::contract::Request;
 use crate::vocab::{
-    AllocFlags, Gfp, Mark, MigrateType, Order, ReserveFlags, Rules, ZoneIdx, ZoneKind, ZoneState,
+    AllocFlags, FreeCheck, Gfp, Mark, MarkGaps, MigrateType, Order, ReserveFlags, ReserveIndex,
+    Rules, ZoneIdx, ZoneKind, ZoneState,
 };
 use alloc::format;
 
@@ -15,7 +17,7 @@ pub(super) const LAWS: &[Law] = &[
     Law {
         id: "marks-even",
         family: Family::Watermark,
-        statement: "LOW - MIN = HIGH - LOW = PROMO - HIGH in every zone.",
+        statement: "LOW - MIN = HIGH - LOW = PROMO - HIGH in every zone; by quarters, to the page that division drops, and without PROMO.",
         level: Level::Exact,
         when: When::Quiescent,
         check: marks_even,
@@ -148,6 +150,9 @@ fn against(zone: &ZoneState, probe: &Probe, mark: u64, rules: &Rules) -> bool {
     if free <= min + zone.lowmem_reserve[probe.highest.index()] as i64 {
         return false;
     }
+    if rules.free_check == FreeCheck::HalvePerOrder {
+        return by_halves(zone, probe.order, min, free);
+    }
     let reserve_lists = flags.intersects(AllocFlags::HIGHATOMIC | AllocFlags::OOM)
         || (rules.reserve_flags == ReserveFlags::Harder && flags.contains(AllocFlags::NON_BLOCK));
     probe.order == Order::ZERO
@@ -157,6 +162,21 @@ fn against(zone: &ZoneState, probe: &Probe, mark: u64, rules: &Rules) -> bool {
             MigrateType::Isolate => false,
             _ => true,
         })
+}
+
+/// 3.16: whatever lies in lower orders does not count, against half the mark for each.
+fn by_halves(zone: &ZoneState, order: Order, mut min: i64, mut free: i64) -> bool {
+    for lower in Order::ZERO.up_to(Order::MAX) {
+        if lower >= order {
+            break;
+        }
+        free -= (zone.blocks(lower) * lower.pages()) as i64;
+        min /= 2;
+        if free <= min {
+            return false;
+        }
+    }
+    true
 }
 
 /// Whether a zone lists a block of at least `order` of a type that `may_take` admits.
@@ -174,12 +194,13 @@ pub(super) fn holds_block(
 /// first attempts, which decides placement only.
 pub(super) fn attempt(linux: &LinuxView<'_>, request: &Request) -> (Mark, AllocFlags) {
     let (mark, mut flags) = request.attempt.unwrap_or((Mark::Low, AllocFlags::empty()));
+    let gfp = scoped(request.gfp, &request.task);
     let movable =
-        linux.setting.groups_by_mobility() && request.gfp.migratetype() == Ok(MigrateType::Movable);
+        linux.setting.groups_by_mobility() && gfp.migratetype() == Ok(MigrateType::Movable);
     if linux.setting.machine.cma_built && movable {
         flags |= AllocFlags::CMA;
     }
-    if request.gfp.contains(Gfp::KSWAPD_RECLAIM) {
+    if gfp.contains(Gfp::KSWAPD_RECLAIM) {
         flags |= AllocFlags::KSWAPD;
     }
     (mark, flags)
@@ -199,7 +220,7 @@ pub(super) fn probe_of(
         mark,
         highest,
         flags,
-        gfp: request.gfp,
+        gfp: scoped(request.gfp, &request.task),
     }
 }
 
@@ -208,7 +229,12 @@ fn marks_even(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
     for (z, zone) in linux.now.zones.iter().enumerate() {
         let [min, low, high, promo] = zone.marks;
         let step = low.wrapping_sub(min);
-        let even = high.wrapping_sub(low) == step && promo.wrapping_sub(high) == step && low >= min;
+        let next = high.wrapping_sub(low);
+        let even = match linux.setting.rules.mark_gaps {
+            MarkGaps::ScaleFactor => next == step && promo.wrapping_sub(high) == step,
+            MarkGaps::Quarters => (next == step || next == step + 1) && promo == high,
+        };
+        let even = even && low >= min;
         holds(count, even, || format!("marks {:?} of zone {z} are not evenly spaced", zone.marks))?;
     }
     Ok(())
@@ -326,29 +352,35 @@ fn more_free(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
 }
 
 fn mark_respected(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
-    let (Step::Alloc(_, request, outcome), Some(linux)) = (seen.step, seen.linux) else {
+    let (Step::Alloc(cpu, request, outcome), Some(linux)) = (seen.step, seen.linux) else {
         return Ok(());
     };
-    let (Some(pfn), Ok(highest)) = (outcome.page(), request.gfp.highest_zone()) else {
+    let (Some(pfn), Ok(reach)) = (outcome.page(), Reach::of(&linux, cpu, &request)) else {
         return Ok(());
     };
     let Some(zone) = linux.setting.machine.as_ref().zone_of(pfn) else { return Ok(()) };
     let state = &linux.before.zones[zone.index()];
-    holds(count, state.kind <= highest, || {
-        format!("a request up to zone {highest} was served from zone {}", state.kind)
+    holds(count, reach.allows(state), || {
+        format!("{request:?} was served from zone {} of node {}", state.kind, state.node)
     })?;
-    let mut probe = probe_of(&linux, &request, zone.index(), highest);
+    let highest = reach.highest;
+    let probe = probe_of(&linux, &request, zone.index(), highest);
     let rules = &linux.setting.rules;
     let free_pass = probe.flags.contains(AllocFlags::NO_WATERMARKS);
     if free_pass || unsaid(state, &probe, rules) {
         return Ok(());
     }
-    let mut passes = decides_fast(state, &probe, rules);
-    if rules.below_high {
-        // The test against HIGH comes first and is enough (§4.3 step 5).
-        probe.mark = Mark::High;
-        passes |= decides_fast(state, &probe, rules);
-    }
+    // Whose reserve entry decides under 3.16's rules depends on the order of the list: any may.
+    let entry = |kind: &ZoneKind| match rules.reserve_index {
+        ReserveIndex::Highest => *kind == highest,
+        ReserveIndex::Preferred => *kind <= highest,
+    };
+    // With BELOW_HIGH the test against HIGH comes first and is enough (§4.3 step 5).
+    let marks = [Some(probe.mark), rules.below_high.then_some(Mark::High)];
+    let passes = ZoneKind::ALL.into_iter().filter(entry).any(|highest| {
+        let asked = marks.into_iter().flatten().map(|mark| Probe { highest, mark, ..probe });
+        asked.into_iter().any(|probe| decides_fast(state, &probe, rules))
+    });
     if passes {
         *count += 1;
         return Ok(());

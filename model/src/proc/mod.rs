@@ -9,7 +9,7 @@
 //!   against it, so the format is proved on real input and not on our memory of it.
 //!
 //! Formats: page_alloc.md §6.1 to §6.4 and the recorded texts. What the model does not count (LRU,
-//! dirty, compaction and other items, the dirty thresholds, `numa_interleave`) is printed as 0.
+//! dirty, compaction's scans and other items, the dirty thresholds, `numa_interleave`) is printed as 0.
 
 mod line;
 mod names;

@@ -135,6 +135,11 @@ fn join(mut all: Pagetypeinfo, next: Pagetypeinfo) -> Pagetypeinfo {
     all
 }
 
+/// The node of the last row.
+fn last_node(info: &Pagetypeinfo) -> Option<u32> {
+    info.pageblocks.last().map(|row| row.node)
+}
+
 /// How each node's tables begin.
 const HEAD_OF_NODE: &str = "Page block order:";
 
@@ -150,9 +155,14 @@ pub fn parse_pagetypeinfo(file: &str, text: &str) -> Result<Pagetypeinfo, ProcEr
     let mut info = of_one_node(&mut lines)?;
     while lines.peek().is_some() {
         let next = of_one_node(&mut lines)?;
-        let same = |info: &Pagetypeinfo| (info.pageblock_order, info.orders, info.types.clone());
+        let same = |info: &Pagetypeinfo| {
+            (info.pageblock_order, info.orders, info.types.clone(), info.mixed.is_some())
+        };
         if same(&info) != same(&next) {
             return Err(lines.unexpected("the same types and orders on every node", "others"));
+        }
+        if last_node(&info) >= last_node(&next) {
+            return Err(lines.unexpected("tables of a later node", "those of an earlier one"));
         }
         info = join(info, next);
     }
@@ -187,6 +197,14 @@ fn of_one_node(lines: &mut Cursor<'_>) -> Result<Pagetypeinfo, ProcError> {
     if lines.peek().is_some_and(|text| !text.starts_with(HEAD_OF_NODE)) {
         lines.need_prefix(MIXED.trim_end(), "`Number of mixed blocks` or another node's tables")?;
         info.mixed = Some(pageblock_rows(lines, info.types.len())?);
+    }
+    // Only nodes with memory have tables.
+    let node = last_node(&info)
+        .ok_or_else(|| lines.unexpected("a row `Node N, zone NAME` for each zone", "none"))?;
+    let rows = info.pageblocks.iter().chain(info.mixed.iter().flatten());
+    let mut nodes = info.free.iter().map(|row| row.node).chain(rows.map(|row| row.node));
+    if nodes.any(|other| other != node) {
+        return Err(lines.unexpected("rows of one node in its tables", "another node's"));
     }
     Ok(info)
 }

@@ -2,15 +2,15 @@
 
 use super::line::{self, PageSetLines, Sizes};
 use super::names::Names;
-use crate::contract::Observe;
+use crate::contract::{Nodes, Observe};
 use crate::vocab::{
-    CpuId, EventCounters, MachineRef, MigrateType, Order, Pfn, PfnRange, Rules, ZoneIdx, ZoneKind,
-    ZoneState,
+    CpuId, EventCounters, FairPolicy, MachineRef, MigrateType, NodeId, Order, Pfn, PfnRange, Rules,
+    ZoneIdx, ZoneKind, ZoneState,
 };
 use core::fmt::{Result, Write};
 
-/// The only node.
-const NODE: u32 = 0;
+/// MAX_RECLAIM_RETRIES: a node whose kswapd failed so often is shown as unreclaimable.
+const HOPELESS: u32 = 16;
 
 /// SWAP_CLUSTER_MAX, the least min mark of a Movable zone where it does not count as low memory:
 /// an empty one shows it in all marks (page_alloc.md §3.2; recorded 6.12 and 6.18 texts).
@@ -52,19 +52,27 @@ pub struct View<'a> {
     machine: MachineRef<'a>,
     rules: &'a Rules,
     online: Option<&'a dyn Fn(CpuId) -> bool>,
+    nodes: Option<&'a dyn Nodes>,
 }
 
 impl<'a> View<'a> {
     /// A view with every CPU online.
     #[must_use]
     pub const fn new(state: &'a dyn Observe, machine: MachineRef<'a>, rules: &'a Rules) -> Self {
-        Self { state, machine, rules, online: None }
+        Self { state, machine, rules, online: None, nodes: None }
     }
 
     /// Show per-CPU lists of these CPUs only.
     #[must_use]
     pub const fn with_online(mut self, online: &'a dyn Fn(CpuId) -> bool) -> Self {
         self.online = Some(online);
+        self
+    }
+
+    /// Show what is known of the nodes: whether they are unreclaimable. Without it none is.
+    #[must_use]
+    pub const fn with_nodes(mut self, nodes: &'a dyn Nodes) -> Self {
+        self.nodes = Some(nodes);
         self
     }
 
@@ -114,7 +122,7 @@ impl<'a> View<'a> {
 
     fn buddyinfo(&self, out: &mut dyn Write) -> Result {
         for (_, state) in self.populated() {
-            line::row_start(out, NODE, state.kind)?;
+            line::row_start(out, node_of(&state), state.kind)?;
             for order in self.orders() {
                 line::block_count(out, state.blocks(order))?;
             }
@@ -123,16 +131,27 @@ impl<'a> View<'a> {
         Ok(())
     }
 
+    /// One table of each kind for every node that has memory (recorded two-node text).
     fn pagetypeinfo(&self, out: &mut dyn Write) -> Result {
+        for node in self.machine.node_ids() {
+            if self.zones().any(|(_, state)| state.node == node && state.present > 0) {
+                self.pagetypeinfo_of(node, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn pagetypeinfo_of(&self, node: NodeId, out: &mut dyn Write) -> Result {
         line::pagetypeinfo_head(
             out,
             u32::from(self.machine.pageblock_order.get()),
             self.machine.pageblock_pages(),
             self.orders().count(),
         )?;
-        for (_, state) in self.populated() {
+        let own = || self.populated().filter(move |(_, state)| state.node == node);
+        for (_, state) in own() {
             for of in self.types() {
-                line::type_row_start(out, NODE, state.kind, of)?;
+                line::type_row_start(out, u32::from(node.0), state.kind, of)?;
                 for order in self.orders() {
                     let length = state.nr_free[order.index()][of.index()];
                     // Counting stops on reaching the cap: a list of exactly that length is
@@ -144,8 +163,8 @@ impl<'a> View<'a> {
             }
         }
         line::pageblock_head(out, line::PAGEBLOCKS, self.types())?;
-        for (zone, state) in self.populated() {
-            line::row_start(out, NODE, state.kind)?;
+        for (zone, state) in own() {
+            line::row_start(out, u32::from(node.0), state.kind)?;
             let counts = self.pageblocks(zone);
             for of in self.types() {
                 line::pageblock_count(out, counts[of.index()])?;
@@ -187,10 +206,18 @@ impl<'a> View<'a> {
     }
 
     fn zoneinfo(&self, out: &mut dyn Write) -> Result {
-        let first = self.populated().next().map(|(zone, _)| zone);
+        self.machine.node_ids().try_for_each(|node| self.zoneinfo_of(node, out))
+    }
+
+    /// All zones of a node; the node's own counters with its first populated one (page_alloc.md
+    /// §6.3).
+    fn zoneinfo_of(&self, node: NodeId, out: &mut dyn Write) -> Result {
+        let own = |state: &ZoneState| state.node == node;
+        let first = self.populated().find(|(_, state)| own(state)).map(|(zone, _)| zone);
         for kind in ZoneKind::ALL {
-            line::zone_head(out, NODE, kind)?;
-            let Some((zone, state)) = self.zones().find(|(_, state)| state.kind == kind) else {
+            line::zone_head(out, u32::from(node.0), kind)?;
+            let found = self.zones().find(|(_, state)| own(state) && state.kind == kind);
+            let Some((zone, state)) = found else {
                 self.empty_zone(out, kind)?;
                 continue;
             };
@@ -222,6 +249,13 @@ impl<'a> View<'a> {
         Ok(())
     }
 
+    /// A zone's counters; with a fair policy nr_alloc_batch comes second \[mem for the place\].
+    fn zone_names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let batch = (self.rules.fair_policy != FairPolicy::None).then_some("nr_alloc_batch");
+        let names = Names::of(self.rules.vmstat).zone();
+        names.clone().take(1).chain(batch).chain(names.skip(1))
+    }
+
     fn empty_zone(&self, out: &mut dyn Write, kind: ZoneKind) -> Result {
         let marked = kind == ZoneKind::Movable && !self.rules.movable_is_lowmem;
         let mark = if marked { EMPTY_MOVABLE_MARK } else { 0 };
@@ -242,7 +276,7 @@ impl<'a> View<'a> {
     }
 
     fn populated_zone(&self, out: &mut dyn Write, zone: ZoneIdx, state: &ZoneState) -> Result {
-        for name in Names::of(self.rules.vmstat).zone() {
+        for name in self.zone_names() {
             line::zone_counter(out, name, shown(zone_counter(state, name)))?;
         }
         line::pagesets_head(out)?;
@@ -258,12 +292,17 @@ impl<'a> View<'a> {
             };
             line::pageset(out, &lines)?;
         }
-        line::zone_tail(out, 0, state.start_pfn)
+        let hopeless = self
+            .nodes
+            .is_some_and(|nodes| nodes.node_state(state.node).kswapd_failures >= HOPELESS);
+        line::zone_tail(out, u64::from(hopeless), state.start_pfn)
     }
 
     fn vmstat(&self, out: &mut dyn Write) -> Result {
         let events = self.state.events();
-        for name in Names::of(self.rules.vmstat).vmstat() {
+        let zone_names = Names::of(self.rules.vmstat).zone().count();
+        let rest = Names::of(self.rules.vmstat).vmstat().skip(zone_names);
+        for name in self.zone_names().chain(rest) {
             let value = event(&events, name).unwrap_or_else(|| {
                 shown(self.zones().map(|(_, state)| zone_counter(&state, name)).sum())
             });
@@ -285,6 +324,7 @@ fn zone_counter(state: &ZoneState, name: &str) -> i64 {
         "nr_free_pages" => state.nr_free_pages,
         "nr_free_pages_blocks" => state.nr_free_pages_blocks,
         "nr_free_cma" => state.nr_free_cma,
+        "nr_alloc_batch" => state.nr_alloc_batch,
         "numa_hit" => numa(state.numa.hit),
         "numa_miss" => numa(state.numa.miss),
         "numa_foreign" => numa(state.numa.foreign),
@@ -296,10 +336,31 @@ fn zone_counter(state: &ZoneState, name: &str) -> i64 {
 
 /// The event of that name, if the model counts it.
 fn event(events: &EventCounters, name: &str) -> Option<u64> {
-    if name == "pgfree" {
-        return Some(events.pgfree);
+    let by_kind = |suffix: &str, counts: &[u64; crate::vocab::NR_ZONES]| {
+        let kind = ZoneKind::ALL.into_iter().find(|kind| kind.event_suffix() == suffix)?;
+        Some(counts[kind.index()])
+    };
+    if let Some(suffix) = name.strip_prefix("pgalloc_") {
+        return by_kind(suffix, &events.pgalloc);
     }
-    let suffix = name.strip_prefix("pgalloc_")?;
-    let kind = ZoneKind::ALL.into_iter().find(|kind| kind.event_suffix() == suffix)?;
-    Some(events.pgalloc[kind.index()])
+    if let Some(suffix) = name.strip_prefix("allocstall_") {
+        return by_kind(suffix, &events.allocstall);
+    }
+    match name {
+        "pgfree" => Some(events.pgfree),
+        "compact_stall" => Some(events.compact_stall),
+        "compact_success" => Some(events.compact_success),
+        "compact_fail" => Some(events.compact_fail),
+        "pgscan_direct_throttle" => Some(events.direct_throttle),
+        "oom_kill" => Some(events.oom_kill),
+        "pageoutrun" => Some(events.pageoutrun),
+        "kswapd_low_wmark_hit_quickly" => Some(events.kswapd_low_wmark_hit_quickly),
+        "kswapd_high_wmark_hit_quickly" => Some(events.kswapd_high_wmark_hit_quickly),
+        _ => None,
+    }
+}
+
+/// The node's number in the texts.
+fn node_of(state: &ZoneState) -> u32 {
+    u32::from(state.node.0)
 }

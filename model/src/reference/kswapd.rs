@@ -158,6 +158,7 @@ impl Reference {
     /// Go on to what kswapd wants next.
     pub(super) fn step_kswapd(&mut self, node: NodeId, reply: Option<KswapdReply>) -> KswapdStep {
         let daemon = &mut self.nodes[node.index()].kswapd;
+        let was_up = daemon.is_up();
         let at = core::mem::replace(&mut daemon.at, At::Asleep);
         let mut next = match at {
             At::Asleep if self.nodes[node.index()].state.kswapd_awake => Next::Balance,
@@ -184,7 +185,9 @@ impl Reference {
         };
         let Node { state, kswapd, .. } = &mut self.nodes[node.index()];
         state.kswapd_awake = kswapd.is_up();
-        self.set_node_thresholds(node);
+        if kswapd.is_up() != was_up {
+            self.set_node_thresholds(node);
+        }
         step
     }
 

@@ -90,7 +90,7 @@ pub struct CounterDoc {
 
 impl CounterDoc {
     /// The counters of /proc/vmstat and /proc/zoneinfo that move in this model.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 21] = [
         Self {
             name: "nr_free_pages",
             meaning: "pages on free lists except Isolate, without per-CPU diffs",
@@ -108,5 +108,24 @@ impl CounterDoc {
         Self { name: "pgalloc_<zone>", meaning: "base pages handed out from the zone" },
         Self { name: "pgfree", meaning: "base pages given back, boot included" },
         Self { name: "nr_managed", meaning: "pages that belong to the allocator" },
+        Self {
+            name: "nr_alloc_batch",
+            meaning: "pages left of the zone's turn under a fair policy (3.12 to 4.7)",
+        },
+        Self { name: "allocstall_<zone>", meaning: "entries into direct reclaim" },
+        Self { name: "compact_stall", meaning: "direct compactions that were not skipped" },
+        Self { name: "compact_success", meaning: "of these, those that gave a block" },
+        Self { name: "compact_fail", meaning: "of these, those that did not" },
+        Self { name: "pgscan_direct_throttle", meaning: "requests held back for low reserves" },
+        Self { name: "oom_kill", meaning: "kills of the OOM killer" },
+        Self { name: "pageoutrun", meaning: "rounds of kswapd begun" },
+        Self {
+            name: "kswapd_low_wmark_hit_quickly",
+            meaning: "naps of kswapd that an allocation cut short",
+        },
+        Self {
+            name: "kswapd_high_wmark_hit_quickly",
+            meaning: "times that kswapd found its node out of balance when about to sleep",
+        },
     ];
 }

@@ -53,7 +53,7 @@ pub enum FairPolicy {
 /// How zonelists are ordered (page_alloc.md §4.1).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ZonelistOrder {
-    /// Node by node, each from its highest zone down. The only way since 4.14 [mem].
+    /// Node by node, each from its highest zone down. The only way since 4.14 \[mem\].
     Node,
     /// Zone kind by zone kind from the highest down, each on every node. An option of 3.16.
     Zone,
@@ -75,7 +75,7 @@ pub enum NodeLoad {
 pub enum MarkGaps {
     /// 3.16, 3.17: LOW = MIN + t/4, HIGH = MIN + t/2, no PROMO.
     Quarters,
-    /// 4.6 [mem] and later: steps of max(t/4, managed × watermark_scale_factor / 10000).
+    /// 4.6 \[mem\] and later: steps of max(t/4, managed × watermark_scale_factor / 10000).
     ScaleFactor,
 }
 
@@ -84,7 +84,7 @@ pub enum MarkGaps {
 pub enum FreeCheck {
     /// 3.16: for each lower order its blocks are subtracted and the mark is halved.
     HalvePerOrder,
-    /// 4.4 [mem] and later: some list of the order or above has a block that the request may take.
+    /// 4.4 \[mem\] and later: some list of the order or above has a block that the request may take.
     Lists,
 }
 

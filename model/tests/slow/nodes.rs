@@ -84,6 +84,25 @@ fn the_mask_is_forgotten() {
     assert_eq!(Rote::default().run(&mut r, kernel), "R.");
 }
 
+/// A after G: the mask is the request's again, so kswapd of the other node is not woken.
+#[test]
+fn a_restart_minds_the_mask_again() {
+    let victim = Task { flags: TaskFlags::OOM_VICTIM, ..Task::default() };
+    let of = request(0, Gfp::KERNEL).within(NodeMask::only(N0)).by(victim);
+    let mut r = two(Rules::linux_6_12(), &[N0, N1]);
+    let mut walk = r.slow_begin(CPU0, of);
+    until(&mut r, &mut walk, &Rote::default(), 'R');
+    r.slow_set_mems(&mut walk, NodeMask::ALL);
+    let step = r.slow_step(&mut walk, Some(SlowReply::Reclaimed(0)));
+    assert!(matches!(step, SlowStep::Reclaim { .. }), "Q, A to J: {step:?}");
+    assert_eq!([N0, N1].map(|node| r.node_state(node).wakeups), [1, 0]);
+    // The next round wakes both: G has forgotten the mask.
+    let step = r.slow_step(&mut walk, Some(SlowReply::Reclaimed(0)));
+    assert_eq!(step, SlowStep::OomLock);
+    r.slow_step(&mut walk, None);
+    assert_eq!([N0, N1].map(|node| r.node_state(node).wakeups), [1, 0], "a victim goes no further");
+}
+
 /// P44: the cpuset opens while the walk is about to kill: it begins again and finds the page, with
 /// and without E.
 #[test]

@@ -72,7 +72,9 @@ fn waking_kswapd() {
     assert_eq!((state.wakeups, state.kswapd_order), (1, 2));
     assert_eq!(state.kswapd_highest, Some(ZoneKind::Movable));
     // Awake already: order and zone are raised, never lowered.
-    Rote::default().run(&mut r, request(1, Gfp::NOWAIT | Gfp::DMA32));
+    Rote::default().run(&mut r, request(1, Gfp::NOWAIT));
+    let state = r.node_state(N0);
+    assert_eq!((state.kswapd_order, state.kswapd_highest), (2, Some(ZoneKind::Movable)));
     Rote::default().run(&mut r, request(3, Gfp::NOWAIT));
     let state = r.node_state(N0);
     assert_eq!((state.wakeups, state.kswapd_order), (1, 3));

@@ -74,6 +74,16 @@ faults! {
     DrainsAtOnce = "drains-at-once", laws: true;
     /// A CPU's worker does nothing, and says that it did.
     SkipsWork = "skips-work", laws: true;
+    /// A request's node is forgotten.
+    ForgetsNode = "forgets-node", laws: false;
+    /// A request's memory policy is forgotten.
+    ForgetsPolicy = "forgets-policy", laws: true;
+    /// A walk that should give up goes on reclaiming.
+    NeverGivesUp = "never-gives-up", laws: true;
+    /// kswapd shrinks what is balanced.
+    NeverSleeps = "never-sleeps", laws: false;
+    /// numa_foreign is one too high.
+    MiscountsForeign = "miscounts-foreign", laws: true;
     /// A sysctl write is dropped.
     DropsSysctl = "drops-sysctl", laws: false;
 }

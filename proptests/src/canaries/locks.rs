@@ -125,6 +125,42 @@ mod tests {
         assert!(what.contains("kswapd of zone 0") && what.contains("holds zone lock"), "{what}");
     }
 
+    /// A worker waits for what never comes.
+    struct Stuck(Inner);
+
+    impl Made for Stuck {
+        fn made(script: &Script) -> Self {
+            Self(inner(script))
+        }
+    }
+
+    impl Subject for Stuck {
+        type Platform = Coarse;
+
+        fn call(&self, call: &Call, caller: &dyn Caller) -> Answer {
+            while let Call::Tick(_) = call {
+                Coarse::wait(0);
+            }
+            Subject::call(&self.0, call, caller)
+        }
+
+        fn inner(&self) -> &PageAllocator<Coarse, Owned> {
+            self.0.shared()
+        }
+    }
+
+    #[test]
+    fn a_wait_without_end_is_found_and_written_short() {
+        let report = schedules::run::<Stuck>(&Config::new(1, Budget::cases(2_000)), Stuck::made);
+        let failure = report.failures.first().expect("found");
+        assert_eq!(failure.finding.kind, "endless", "{}", failure.finding.what);
+        let case = Case::parse("case", &failure.to_text("")).expect("parses");
+        let schedule = case.schedule.expect("has a schedule");
+        assert!(case.script.ops.len() == 1 && schedule.0.len() < 32, "{}", failure.to_text(""));
+        let again = schedules::replay(&case.script, Stuck::made, &schedule).expect("replays");
+        assert_eq!(again.kind, "endless");
+    }
+
     #[test]
     fn a_violation_is_a_type_and_a_sentence() {
         let name = |class, number| LockName { class, number };

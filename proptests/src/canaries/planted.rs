@@ -4,13 +4,15 @@ use super::Fault;
 use crate::script::Script;
 use mmspec_model::contract::{
     BatchFree, BulkAlloc, CpuCaches, CpuHotplug, DrainBegun, DrainWork, FaultInjection,
-    HighAtomicReserve, Isolation, LinuxPolicy, Observe, Outcome, PageAllocator, Request,
-    StatWorker, Tuning, Watermarks, ZoneFlagControl,
+    HighAtomicReserve, Isolation, KswapdReply, KswapdStep, LinuxPolicy, Nodes, Observe, Outcome,
+    PageAllocator, Request, SlowPath, SlowReply, SlowStep, StatWorker, Tuning, Watermarks,
+    ZoneFlagControl,
 };
 use mmspec_model::laws::{Probe, decides_fast, decides_full};
 use mmspec_model::vocab::{
-    AllocFlags, CpuId, DrainScheme, EventCounters, Gfp, Mark, MigrateType, Order, PcpState, Pfn,
-    Rules, Tunables, TunablesError, ZoneFlags, ZoneIdx, ZoneKind, ZoneState,
+    AllocFlags, CpuId, DrainScheme, EventCounters, Gfp, Mark, MigrateType, NodeId, NodeMask,
+    NodeState, Order, PcpState, Pfn, Rules, Tunables, TunablesError, ZoneFlags, ZoneIdx, ZoneKind,
+    ZoneState,
 };
 
 /// A right allocator with one fault.
@@ -69,6 +71,12 @@ impl<A: LinuxPolicy> PageAllocator for Planted<A> {
     fn alloc_pages(&mut self, cpu: CpuId, mut request: Request) -> Outcome {
         if self.is(Fault::ForgetsMark) && request.attempt.is_none() {
             request = request.at(Mark::Low, AllocFlags::NO_WATERMARKS);
+        }
+        if self.is(Fault::ForgetsNode) {
+            request.node = None;
+        }
+        if self.is(Fault::ForgetsPolicy) {
+            request.nodes = NodeMask::ALL;
         }
         if self.now(Fault::FailsEarly, 23) && request.gfp == Gfp::KERNEL {
             return Outcome::SlowPath;
@@ -289,6 +297,56 @@ impl<A: LinuxPolicy> CpuHotplug for Planted<A> {
     }
 }
 
+impl<A: LinuxPolicy> SlowPath for Planted<A> {
+    type Walk = A::Walk;
+
+    fn slow_begin(&mut self, cpu: CpuId, request: Request) -> Self::Walk {
+        self.inner.slow_begin(cpu, request)
+    }
+
+    fn slow_step(&mut self, walk: &mut Self::Walk, reply: Option<SlowReply>) -> SlowStep {
+        match self.inner.slow_step(walk, reply) {
+            SlowStep::Done(Outcome::Failed) if self.is(Fault::NeverGivesUp) => {
+                SlowStep::Reclaim { order: Order::ZERO }
+            }
+            step => step,
+        }
+    }
+
+    fn slow_set_mems(&mut self, walk: &mut Self::Walk, mems: NodeMask) {
+        self.inner.slow_set_mems(walk, mems);
+    }
+
+    fn set_reclaimable(&mut self, zone: ZoneIdx, pages: u64) {
+        self.inner.set_reclaimable(zone, pages);
+    }
+}
+
+impl<A: LinuxPolicy> Nodes for Planted<A> {
+    fn node_count(&self) -> usize {
+        self.inner.node_count()
+    }
+
+    fn node_state(&self, node: NodeId) -> NodeState {
+        self.inner.node_state(node)
+    }
+
+    fn kswapd_step(&mut self, node: NodeId, reply: Option<KswapdReply>) -> KswapdStep {
+        match self.inner.kswapd_step(node, reply) {
+            KswapdStep::Asleep if self.is(Fault::NeverSleeps) => KswapdStep::Nap,
+            step => step,
+        }
+    }
+
+    fn for_each_zonelist(&self, node: NodeId, this_node: bool, visit: &mut dyn FnMut(ZoneIdx)) {
+        self.inner.for_each_zonelist(node, this_node, visit);
+    }
+
+    fn rebuild_zonelists(&mut self) {
+        self.inner.rebuild_zonelists();
+    }
+}
+
 impl<A: LinuxPolicy> Observe for Planted<A> {
     fn zone_count(&self) -> usize {
         self.inner.zone_count()
@@ -299,6 +357,9 @@ impl<A: LinuxPolicy> Observe for Planted<A> {
         if self.is(Fault::MiscountsFree) && self.allocated > 20 {
             state.nr_free_pages += 1;
             state.nr_free_pages_exact += 1;
+        }
+        if self.is(Fault::MiscountsForeign) && self.allocated > 20 {
+            state.numa.foreign += 1;
         }
         if self.is(Fault::SkipsMerge) && self.allocated > 3 && self.max_order > Order::ZERO {
             let top = self.max_order.index();

@@ -27,6 +27,8 @@ pub struct EngineLine {
     pub canaries: u64,
     /// Situations that this engine reached.
     pub marks: Vec<MarkLine>,
+    /// The most calls that a CPU made while a drain's work was queued on it.
+    pub longest_wait: u64,
     /// Whole seconds.
     pub seconds: u64,
 }
@@ -107,6 +109,7 @@ impl CheckReport {
                 canaries_found: found as u64,
                 canaries: (found + report.canaries_missed.len()) as u64,
                 marks: lines(&report.marks).filter(|mark| mark.reached > 0).collect(),
+                longest_wait: report.marks.longest_wait,
                 seconds: report.seconds.round() as u64,
             });
             for canary in &report.canaries_missed {

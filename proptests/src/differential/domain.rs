@@ -2,7 +2,7 @@
 
 use crate::script::{Op, Script};
 use mmspec_model::vocab::{
-    AllocFlags, HighatomicLimit, Order, PcpOrders, PcpTuning, ReserveFlags, Tunables,
+    AllocFlags, Gfp, HighatomicLimit, Order, PcpOrders, PcpTuning, ReserveFlags, Tunables,
 };
 
 /// Why a script lies outside of what the specification decides to the frame, if it does.
@@ -56,6 +56,10 @@ fn names_highatomic(op: &Op) -> bool {
             request.attempt.is_some_and(|(_, flags)| flags.contains(AllocFlags::HIGHATOMIC))
         }
         Op::Check { flags, .. } => flags.contains(AllocFlags::HIGHATOMIC),
+        // A walk that cannot wait gets the flag.
+        Op::Slow { request, .. } => {
+            request.order > Order::ZERO && !request.gfp.contains(Gfp::DIRECT_RECLAIM)
+        }
         _ => false,
     }
 }

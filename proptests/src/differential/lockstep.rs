@@ -151,6 +151,7 @@ pub fn lockstep<R: LinuxPolicy, S: LinuxPolicy>(
 fn answer_of(call: &Call) -> String {
     match call {
         Call::Alloc(..) => "outcome of alloc".to_owned(),
+        Call::Slow(..) => "steps and outcome of slow".to_owned(),
         Call::Bulk(..) => "slots and result of bulk".to_owned(),
         Call::Check(probe) => format!("full and fast check {probe:?}"),
         other => format!("answer of {other:?}"),
@@ -188,8 +189,30 @@ impl Pair<'_> {
                 differ(place, || format!("lists of CPU {cpu} in zone {zone}"), now, got)?;
             }
         }
+        for (node, (now, got)) in now.nodes.iter().zip(&got.nodes).enumerate() {
+            differ(place, || format!("kswapd of node {node}"), now, got)?;
+        }
         differ(place, || "events".into(), &now.events, &got.events)?;
         differ(place, || "online CPUs".into(), &now.online, &got.online)
+    }
+
+    /// The zonelists of all nodes.
+    fn zonelists<R: LinuxPolicy, S: LinuxPolicy>(
+        &self,
+        place: Place,
+        expected: &R,
+        got: &S,
+    ) -> Result<(), Difference> {
+        for node in self.script.machine.as_ref().node_ids() {
+            for this_node in [false, true] {
+                let (mut left, mut right) = (Vec::new(), Vec::new());
+                expected.for_each_zonelist(node, this_node, &mut |zone| left.push(zone));
+                got.for_each_zonelist(node, this_node, &mut |zone| right.push(zone));
+                let what = || format!("zonelist of node {node}, this node only: {this_node}");
+                differ(place, what, &left, &right)?;
+            }
+        }
+        Ok(())
     }
 
     /// Lists whose length changed, if they are short: a long one waits for the interval.
@@ -272,6 +295,7 @@ impl Pair<'_> {
     ) -> Result<(), Difference> {
         let (left, right) = (expected.pcp_list_count(), got.pcp_list_count());
         differ(place, || "number of per-CPU lists".into(), &left, &right)?;
+        self.zonelists(place, expected, got)?;
         let machine = &self.script.machine;
         for z in 0..self.now.zones.len() {
             let zone = ZoneIdx(z as u8);
@@ -333,6 +357,9 @@ fn zone_fields(
         numa,
         kswapd_wakeups,
         stat_threshold,
+        nr_alloc_batch,
+        nr_alloc_batch_exact,
+        drift_mark,
     );
     differ(place, || format!("zone {z}"), now, got)
 }

@@ -1,11 +1,13 @@
 //! Calls and answers.
 
-use super::check_gfp;
-use crate::script::Op;
-use mmspec_model::contract::{DrainBegun, LinuxPolicy, Outcome, Request};
+use super::{check_gfp, walk};
+use crate::script::{Op, Reply};
+use mmspec_model::contract::{
+    DrainBegun, KswapdReply, KswapdStep, LinuxPolicy, Outcome, Request, SlowStep,
+};
 use mmspec_model::laws::Probe;
 use mmspec_model::vocab::{
-    CpuId, DrainScheme, Gfp, MigrateType, Order, Pfn, Tunables, TunablesError, ZoneIdx,
+    CpuId, DrainScheme, Gfp, MigrateType, NodeId, Order, Pfn, Tunables, TunablesError, ZoneIdx,
 };
 
 /// An operation with its blocks filled in.
@@ -51,6 +53,14 @@ pub enum Call {
     CpuDead(CpuId, CpuId),
     /// A CPU is back.
     CpuOnline(CpuId),
+    /// A first attempt and a walk.
+    Slow(CpuId, Request, Vec<Reply>),
+    /// A step of a node's kswapd.
+    Kswapd(NodeId, Option<KswapdReply>),
+    /// Build the zonelists anew.
+    Rebuild,
+    /// Say what could be reclaimed.
+    Reclaimable(ZoneIdx, u64),
     /// A watermark question.
     Check(Probe),
 }
@@ -80,6 +90,10 @@ impl Call {
             }
             Op::CpuDead { by, cpu } => Self::CpuDead(*by, *cpu),
             Op::CpuOnline { cpu } => Self::CpuOnline(*cpu),
+            Op::Slow { cpu, request, replies, .. } => Self::Slow(*cpu, *request, replies.clone()),
+            Op::Kswapd { node, reply } => Self::Kswapd(*node, *reply),
+            Op::Rebuild => Self::Rebuild,
+            Op::Reclaimable { zone, pages } => Self::Reclaimable(*zone, *pages),
             Op::Check { zone, order, mark, highest, flags } => Self::Check(Probe {
                 zone: *zone,
                 order: *order,
@@ -108,6 +122,7 @@ impl Call {
             | Self::Isolate(cpu, _)
             | Self::Unisolate(cpu, ..)
             | Self::Unreserve(cpu, ..)
+            | Self::Slow(cpu, ..)
             | Self::CpuDead(cpu, _) => Some(*cpu),
             Self::Skip
             | Self::PcpEnable(_)
@@ -115,6 +130,9 @@ impl Call {
             | Self::Set(_)
             | Self::ReclaimActive(..)
             | Self::CpuOnline(_)
+            | Self::Kswapd(..)
+            | Self::Rebuild
+            | Self::Reclaimable(..)
             | Self::Check(_) => None,
         }
     }
@@ -131,6 +149,10 @@ pub enum Answer {
     Bulk(Vec<Option<Pfn>>, usize),
     /// A yes or no.
     Flag(bool),
+    /// Of a walk: where it stopped, and how it ended.
+    Walk(Vec<SlowStep>, Outcome),
+    /// What kswapd wants next.
+    Kswapd(KswapdStep),
     /// The full and the fast watermark check.
     Checks(bool, bool),
     /// Of a drain that was begun.
@@ -176,6 +198,15 @@ pub fn perform<A: LinuxPolicy + ?Sized>(
             let returned = allocator.alloc_bulk(*cpu, *gfp, &mut slots);
             return Answer::Bulk(slots, returned);
         }
+        Call::Slow(cpu, request, replies) => {
+            let (steps, outcome) = walk(allocator, *cpu, *request, replies);
+            return Answer::Walk(steps, outcome);
+        }
+        Call::Kswapd(node, reply) => {
+            return Answer::Kswapd(allocator.kswapd_step(*node, *reply));
+        }
+        Call::Rebuild => allocator.rebuild_zonelists(),
+        Call::Reclaimable(zone, pages) => allocator.set_reclaimable(*zone, *pages),
         Call::Tick(cpu) => return Answer::Flag(allocator.tick(*cpu)),
         Call::DrainBegin(by, zone) => return Answer::Begun(allocator.drain_begin(*by, *zone)),
         Call::Work(cpu) => return Answer::Flag(allocator.run_work(*cpu)),

@@ -2,7 +2,7 @@
 
 use super::call::{Answer, Call, Caller};
 use crate::script::{Handle, Op, Script};
-use mmspec_model::contract::Outcome;
+use mmspec_model::contract::{Outcome, Request, TaskFlags};
 use mmspec_model::vocab::{CpuId, Gfp, MigrateType, Order, Pfn};
 use std::collections::BTreeMap;
 
@@ -103,7 +103,10 @@ impl Ledger {
     pub fn record(&mut self, op: &Op, call: &Call, answer: &Answer) {
         match (op, call, answer) {
             (Op::Alloc { handle, request, .. }, _, Answer::Outcome(Outcome::Page(pfn))) => {
-                self.define(*handle, *pfn, request.order, request.gfp);
+                self.define(*handle, *pfn, request.order, asked_gfp(request));
+            }
+            (Op::Slow { handle, request, .. }, _, Answer::Walk(_, Outcome::Page(pfn))) => {
+                self.define(*handle, *pfn, request.order, asked_gfp(request));
             }
             (Op::Bulk { handles, gfp, .. }, _, Answer::Bulk(slots, _)) => {
                 for (handle, slot) in handles.iter().zip(slots) {
@@ -166,4 +169,12 @@ impl Caller for Ledger {
     fn is_movable(&self, pfn: Pfn) -> bool {
         self.movable.get(pfn.index()).copied().unwrap_or(false)
     }
+}
+
+/// The gfp that a request comes to within its task's scopes (page_alloc.md §4.6): what decides whether
+/// the block can move.
+#[must_use]
+pub fn asked_gfp(request: &Request) -> Gfp {
+    let pinned = request.task.flags.contains(TaskFlags::PIN);
+    if pinned { request.gfp.difference(Gfp::MOVABLE) } else { request.gfp }
 }

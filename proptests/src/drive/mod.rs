@@ -7,10 +7,12 @@
 mod call;
 mod ledger;
 mod panics;
+mod walk;
 
 pub use call::{Answer, Call, Caller, perform};
-pub use ledger::{Held, Ledger};
+pub use ledger::{Held, Ledger, asked_gfp};
 pub use panics::catch;
+pub use walk::{MAX_STEPS, walk};
 
 use mmspec_model::vocab::{AllocFlags, Gfp};
 

@@ -2,6 +2,7 @@
 
 use super::machine::{frame, zone};
 use super::profile::{AUX, Aux, FreeOrder, Profile};
+use super::walks::{kswapd, walk};
 use super::{Limits, Rng, tunables};
 use crate::script::{Handle, Op};
 use mmspec_model::contract::Request;
@@ -213,6 +214,13 @@ impl Builder<'_> {
             return count;
         }
         let order = self.profile.order(self.rng);
+        if self.rng.percent(self.profile.slow_percent) {
+            let request = self.placed(Request::new(order, gfp));
+            let handle = self.fresh(cpu);
+            let op = walk(self.rng, self.machine, cpu, request, handle);
+            self.ops.push(op);
+            return order.pages();
+        }
         let attempt = self.profile.attempt(self.rng);
         let handle = self.fresh(cpu);
         let request = Request { attempt, ..Request::new(order, gfp) };
@@ -289,6 +297,12 @@ impl Builder<'_> {
             Aux::CpuDead => Op::CpuDead { by, cpu },
             Aux::CpuOnline => Op::CpuOnline { cpu },
             Aux::Check => self.check(),
+            Aux::Kswapd => kswapd(self.rng, machine),
+            Aux::Rebuild => Op::Rebuild,
+            Aux::Reclaimable => {
+                let pages = *self.rng.pick(&[0, 1, 8, 32, 64, 512]);
+                Op::Reclaimable { zone: zone(self.rng, machine), pages }
+            }
         }
     }
 

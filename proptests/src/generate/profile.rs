@@ -33,9 +33,12 @@ pub(super) enum Aux {
     CpuDead,
     CpuOnline,
     Check,
+    Kswapd,
+    Rebuild,
+    Reclaimable,
 }
 
-pub(super) const AUX: [Aux; 16] = [
+pub(super) const AUX: [Aux; 19] = [
     Aux::DrainCpu,
     Aux::DrainAll,
     Aux::DrainBegin,
@@ -52,6 +55,9 @@ pub(super) const AUX: [Aux; 16] = [
     Aux::CpuDead,
     Aux::CpuOnline,
     Aux::Check,
+    Aux::Kswapd,
+    Aux::Rebuild,
+    Aux::Reclaimable,
 ];
 
 const GFPS: [Gfp; 14] = [
@@ -106,6 +112,8 @@ pub(super) struct Profile {
     attempts: [u32; ATTEMPTS.len()],
     gfps: [u32; GFPS.len()],
     orders: [u32; Order::MAX.index() + 1],
+    /// How often a request walks the slow path, in a hundred.
+    pub(super) slow_percent: u64,
     /// How often a request names nodes, on a machine that has several, in a hundred.
     pub(super) placed_percent: u64,
     /// How much of the memory a fill asks for, in a hundred.
@@ -143,6 +151,7 @@ impl Profile {
             attempts: weights(rng, &[0, 0, 1, 4]),
             gfps,
             orders: orders(rng, machine),
+            slow_percent: *rng.pick(&[0, 0, 10, 40]),
             placed_percent: *rng.pick(&[0, 20, 60]),
             fill_percent: *rng.pick(&[30, 80, 100, 130]),
         }

@@ -1,6 +1,6 @@
 //! One script on one allocator, every law after every operation.
 
-use crate::drive::{Answer, Call, Ledger, perform};
+use crate::drive::{Answer, Call, Ledger, asked_gfp, perform};
 use crate::engine::Finding;
 use crate::marks::{Marks, Moment, Watcher};
 use crate::script::{Op, Script};
@@ -169,6 +169,9 @@ impl Bench<'_> {
             (Op::Alloc { request, .. }, Answer::Outcome(Outcome::Page(pfn))) => {
                 vec![(*pfn, request.order)]
             }
+            (Op::Slow { request, .. }, Answer::Walk(_, Outcome::Page(pfn))) => {
+                vec![(*pfn, request.order)]
+            }
             (Op::Bulk { .. }, Answer::Bulk(slots, _)) => {
                 slots.iter().flatten().map(|pfn| (*pfn, Order::ZERO)).collect()
             }
@@ -246,7 +249,7 @@ impl Bench<'_> {
         self.judge(step, &granted, None, &asked_now, at, true)?;
         for (pfn, order) in granted {
             let movable = match op {
-                Op::Alloc { request, .. } => request.gfp,
+                Op::Alloc { request, .. } | Op::Slow { request, .. } => asked_gfp(request),
                 Op::Bulk { gfp, .. } => *gfp,
                 _ => continue,
             };

@@ -2,7 +2,7 @@
 
 use super::judge::{Broke, Exercised};
 use crate::script::Script;
-use mmspec_model::contract::{CpuHotplug, Observe};
+use mmspec_model::contract::{CpuHotplug, Nodes, Observe};
 use mmspec_model::laws::{
     self, Law, LinuxView, Lists, Live, Numbers, Observation, Past, Setting, Step, When,
 };
@@ -35,7 +35,7 @@ impl Quiet<'_> {
     ///
     /// # Errors
     /// The first law that broke.
-    pub fn judge<A: Observe + CpuHotplug>(
+    pub fn judge<A: Observe + CpuHotplug + Nodes>(
         &self,
         allocator: &A,
         live: &Live,

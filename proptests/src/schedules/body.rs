@@ -14,6 +14,7 @@ use mmspec_model::laws::{Law, Lists, Live, Numbers, Setting, Step};
 use mmspec_model::reference::Reference;
 use mmspec_model::vocab::{CpuId, DrainScheme, Pfn, ZoneIdx};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// Which thread runs an operation: its CPU's. The return of a CPU is another's business.
 #[must_use]
@@ -75,11 +76,16 @@ pub(super) fn execute<S: Subject>(
                 (Arc::clone(script), Arc::clone(&subject), Arc::clone(&table));
             shuttle::thread::spawn(move || {
                 let own = script.ops.iter().enumerate().filter(|(_, op)| column_of(op) == cpu);
+                let works = script.rules.drain_scheme == DrainScheme::WorkItem;
                 for (at, op) in own {
                     operation(at, cpu, op, &script, &*subject, &table);
+                    if works {
+                        // Between two calls a CPU with work queued may die.
+                        shuttle::thread::sleep(Duration::ZERO);
+                    }
                 }
                 table.with(|shared| shared.busy -= 1);
-                if script.rules.drain_scheme == DrainScheme::WorkItem {
+                if works {
                     idle(cpu, &script, &*subject, &table);
                 }
             })
@@ -167,6 +173,9 @@ fn operation<S: Subject>(
     let call = table.with(|shared| shared.take(cpu, op, script));
     if call == Call::Skip {
         return;
+    }
+    if script.rules.drain_scheme == DrainScheme::WorkItem && subject.inner().has_work(cpu) {
+        table.with(|shared| shared.note_wait(cpu, &call));
     }
     let asked = Asked { table, answers: Mutex::default() };
     // The worker's own CPU is the only one that moves these marks.

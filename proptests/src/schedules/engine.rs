@@ -61,7 +61,10 @@ pub enum Oracle {
 
 /// Steps after which an execution counts as one without end. Executions of the engine's scripts
 /// take some hundreds.
-const MOST_STEPS: usize = 200_000;
+const MOST_STEPS: usize = 50_000;
+
+/// The kind of such a finding.
+pub(super) const ENDLESS: &str = "endless";
 
 /// Run `script` under at most `most` schedules, stopping at the first finding of `oracle`.
 pub fn explore<S: Subject>(
@@ -120,7 +123,7 @@ pub fn explore<S: Subject>(
             let kind = if what.contains("deadlock") {
                 "deadlock"
             } else if what.contains("max_steps") {
-                "endless"
+                ENDLESS
             } else {
                 "panic"
             };

@@ -34,7 +34,7 @@ enum Theme {
 /// A script for threads: mostly a small machine with two or three CPUs, so that they meet.
 #[must_use]
 pub fn script(rng: &mut Rng, case: u64) -> Script {
-    let theme = match rng.weighted(&[60, 16, 9, 6, 9, 12]) {
+    let theme = match rng.weighted(&[56, 16, 14, 6, 9, 14]) {
         0 => Theme::None,
         1 => Theme::Isolation,
         2 => Theme::Hotplug,
@@ -145,8 +145,13 @@ fn work(rng: &mut Rng, script: &mut Script) {
         };
         strew(rng, script, op);
     }
-    if rng.percent(50) {
-        hotplug(rng, script);
+    match rng.weighted(&[3, 4, 3]) {
+        0 => {}
+        1 => hotplug(rng, script),
+        _ => {
+            let (by, cpu) = (any_cpu(rng, script), any_cpu(rng, script));
+            strew(rng, script, Op::CpuDead { by, cpu });
+        }
     }
 }
 

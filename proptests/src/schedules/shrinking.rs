@@ -2,7 +2,7 @@
 //! then a shorter schedule.
 
 use super::body::concurrent_script;
-use super::engine::{Oracle, Strategy, explore};
+use super::engine::{ENDLESS, Oracle, Strategy, explore};
 use super::schedulers::Schedule;
 use super::subject::{Boot, Subject};
 use crate::engine::Finding;
@@ -38,7 +38,29 @@ pub fn shrink_case<S: Subject>(
             None => shrinker.reject(),
         }
     }
-    shorter(fewer_switches(best, boot, oracle), boot, oracle)
+    shorter(fewer_switches(cut_endless(best, boot, oracle), boot, oracle), boot, oracle)
+}
+
+/// A run without end is not written down to the bound: only its beginning, as far as it is needed
+/// so that what goes on by itself has no end either.
+fn cut_endless<S: Subject>(mut best: Best, boot: Boot<S>, oracle: Oracle) -> Best {
+    if best.0.kind != ENDLESS {
+        return best;
+    }
+    let ran = std::mem::take(&mut best.2.0);
+    let mut length = 0;
+    while length < ran.len() {
+        let written = Schedule(ran[..length].to_vec());
+        let strategy = Strategy::Replay(written.clone());
+        let found = explore(&best.1, boot, strategy, 1, oracle).found;
+        if found.is_some_and(|(finding, _)| finding.kind == ENDLESS) {
+            best.2 = written;
+            return best;
+        }
+        length = (2 * length).max(16);
+    }
+    best.2 = Schedule(ran);
+    best
 }
 
 fn find<S: Subject>(
@@ -113,7 +135,14 @@ fn try_schedule<S: Subject>(
     candidate: Schedule,
     better: impl Fn(&Schedule, &Schedule) -> bool,
 ) -> bool {
-    match explore(&best.1, boot, Strategy::Replay(candidate), 1, oracle).found {
+    match explore(&best.1, boot, Strategy::Replay(candidate.clone()), 1, oracle).found {
+        Some((finding, _)) if finding.kind == ENDLESS && best.0.kind == ENDLESS => {
+            let better = better(&candidate, &best.2);
+            if better {
+                (best.0, best.2) = (finding, candidate);
+            }
+            better
+        }
         Some((finding, ran)) if finding.kind == best.0.kind && better(&ran, &best.2) => {
             (best.0, best.2) = (finding, ran);
             true

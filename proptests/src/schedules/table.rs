@@ -1,7 +1,7 @@
 //! What all threads of one execution share: blocks held, CPUs online, calls underway.
 
 use super::overlap;
-use crate::drive::{Answer, Call, Caller, Held};
+use crate::drive::{Answer, Call, Caller, Held, asked_gfp};
 use crate::engine::Finding;
 use crate::histories::Event;
 use crate::marks::Marks;
@@ -42,6 +42,8 @@ pub(super) struct Shared {
     online: Vec<bool>,
     /// By CPU.
     pub(super) flights: Vec<Option<Flight>>,
+    /// Calls of each CPU while work is queued on it.
+    pub(super) waits: Vec<u64>,
     /// Threads whose columns are not done.
     pub(super) busy: usize,
     /// Beginnings and ends of calls so far.
@@ -66,6 +68,7 @@ impl Table {
             finding: None,
             online: vec![true; cpus],
             flights: (0..cpus).map(|_| None).collect(),
+            waits: vec![0; cpus],
             busy: cpus,
             clock: 0,
             history: history.then(Vec::new),
@@ -152,6 +155,16 @@ impl Shared {
         }
     }
 
+    /// `cpu` makes this call while work is queued on it, or does the work by it.
+    pub(super) fn note_wait(&mut self, cpu: CpuId, call: &Call) {
+        let wait = &mut self.waits[cpu.index()];
+        if matches!(call, Call::Work(_)) {
+            self.marks.longest_wait = self.marks.longest_wait.max(std::mem::take(wait));
+        } else {
+            *wait += 1;
+        }
+    }
+
     fn leave(&mut self, handle: &Handle, script: &Script) -> Option<(Pfn, Order)> {
         let held = self.slots.remove(handle)?;
         let block = self.live.remove(held.pfn)?;
@@ -184,8 +197,12 @@ impl Shared {
                 }
             }
             (Op::Alloc { handle, request, .. }, _, Answer::Outcome(Outcome::Page(pfn))) => {
-                self.own(at, *handle, *pfn, request.order, request.gfp, script);
+                self.own(at, *handle, *pfn, request.order, asked_gfp(request), script);
                 self.past.highatomic |= request.attempt.is_some();
+            }
+            (Op::Slow { handle, request, .. }, _, Answer::Walk(_, Outcome::Page(pfn))) => {
+                self.own(at, *handle, *pfn, request.order, asked_gfp(request), script);
+                self.past.highatomic = true;
             }
             (Op::Bulk { handles, gfp, .. }, _, Answer::Bulk(slots, _)) => {
                 for (handle, slot) in handles.iter().zip(slots) {

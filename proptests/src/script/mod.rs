@@ -7,15 +7,18 @@ mod codec;
 pub(crate) mod names;
 mod text;
 mod validate;
+mod walk;
 
 pub use text::ParseError;
 pub(crate) use text::{Args, Word};
 pub use validate::{MAX_OPS, MAX_RANGES, MAX_ZONES, OpError, ScriptError};
+pub(crate) use walk::{KSWAPD_HINT, REPLY_HINT, RESULTS, kswapd_word, parse_kswapd};
+pub use walk::{MAX_REPLIES, Reply};
 
-use mmspec_model::contract::Request;
+use mmspec_model::contract::{KswapdReply, Request};
 use mmspec_model::vocab::{
-    AllocFlags, CpuId, Gfp, Machine, Mark, MigrateType, Order, Pfn, Rules, Tunables, ZoneIdx,
-    ZoneKind,
+    AllocFlags, CpuId, Gfp, Machine, Mark, MigrateType, NodeId, Order, Pfn, Rules, Tunables,
+    ZoneIdx, ZoneKind,
 };
 
 /// The name of a block: `a7` in text. Each handle is defined by at most one operation.
@@ -171,6 +174,34 @@ pub enum Op {
         /// Who is back.
         cpu: CpuId,
     },
+    /// `a1 = slow cpu=0 order=3 gfp=GFP_KERNEL [reply=reclaimed:32,compacted:success]`: a first attempt
+    /// and, if it fails, a walk through the slow path with these replies.
+    Slow {
+        /// The CPU.
+        cpu: CpuId,
+        /// The request.
+        request: Request,
+        /// The name of the block.
+        handle: Handle,
+        /// What answers the walk's steps; when they run out, worst cases do.
+        replies: Vec<Reply>,
+    },
+    /// `kswapd node=0 [reply=shrunk:64/32]`: one step of a node's kswapd.
+    Kswapd {
+        /// The node.
+        node: NodeId,
+        /// The answer to its step before.
+        reply: Option<KswapdReply>,
+    },
+    /// `rebuild-zonelists`
+    Rebuild,
+    /// `reclaimable zone=0 pages=64`: from now on so many pages of the zone could be reclaimed.
+    Reclaimable {
+        /// The zone.
+        zone: ZoneIdx,
+        /// How many.
+        pages: u64,
+    },
     /// `check zone=0 order=0 mark=low highest=Normal [flags=oom]`: a watermark decision, both the
     /// full and the fast form.
     Check {
@@ -200,7 +231,8 @@ impl Op {
             | Self::Work { cpu }
             | Self::Isolate { cpu, .. }
             | Self::Unisolate { cpu, .. }
-            | Self::Unreserve { cpu, .. } => Some(*cpu),
+            | Self::Unreserve { cpu, .. }
+            | Self::Slow { cpu, .. } => Some(*cpu),
             Self::DrainCpu { by, .. }
             | Self::DrainAll { by, .. }
             | Self::DrainBegin { by, .. }
@@ -211,6 +243,9 @@ impl Op {
             | Self::Set { .. }
             | Self::ReclaimActive { .. }
             | Self::CpuOnline { .. }
+            | Self::Kswapd { .. }
+            | Self::Rebuild
+            | Self::Reclaimable { .. }
             | Self::Check { .. } => None,
         }
     }

@@ -1,9 +1,9 @@
 //! What makes a script valid.
 
-use super::{Handle, Op, Script};
+use super::{Handle, MAX_REPLIES, Op, Script};
 use mmspec_model::vocab::{
-    AllocFlags, CpuId, Gfp, MachineError, MigrateType, Order, Pfn, RulesError, TunablesError,
-    ZoneIdx,
+    AllocFlags, CpuId, Gfp, MachineError, MigrateType, NodeId, Order, Pfn, RulesError,
+    TunablesError, ZoneIdx,
 };
 use std::collections::BTreeSet;
 
@@ -56,6 +56,15 @@ pub enum OpError {
     /// No such zone.
     #[error("zone {zone} does not exist: the machine has {count}, numbered from 0 upwards by address", zone = .0.0, count = .1)]
     Zone(ZoneIdx, usize),
+    /// No such node.
+    #[error("node {0} does not exist: the machine has {1}, numbered from 0")]
+    Node(NodeId, u8),
+    /// A walk with a mark of its own.
+    #[error("slow takes no at= and flags=: a walk chooses its own")]
+    Attempt,
+    /// Too many replies.
+    #[error("{0} replies: a walk takes at most 64")]
+    Replies(usize),
     /// A frame outside all zones.
     #[error("frame {0} lies in no zone: name a frame that a zone line spans")]
     Frame(Pfn),
@@ -137,6 +146,24 @@ impl Script {
             cpu_exists(cpu)?;
         }
         match op {
+            Op::Slow { request, replies, .. } => {
+                gfp_is_named(request.gfp)?;
+                if request.attempt.is_some() {
+                    return Err(OpError::Attempt);
+                }
+                if replies.len() > MAX_REPLIES {
+                    return Err(OpError::Replies(replies.len()));
+                }
+                Ok(())
+            }
+            Op::Kswapd { node, .. } => {
+                if node.0 < machine.nodes {
+                    Ok(())
+                } else {
+                    Err(OpError::Node(*node, machine.nodes))
+                }
+            }
+            Op::Reclaimable { zone, .. } => zone_exists(*zone),
             Op::Alloc { request, .. } => {
                 gfp_is_named(request.gfp)?;
                 if let Some((_, flags)) = request.attempt {
@@ -188,7 +215,9 @@ impl Script {
                 }
                 Ok(())
             }
-            Op::Free { .. } | Op::Tick { .. } | Op::Work { .. } | Op::Set { .. } => Ok(()),
+            Op::Rebuild | Op::Free { .. } | Op::Tick { .. } | Op::Work { .. } | Op::Set { .. } => {
+                Ok(())
+            }
         }
     }
 }
@@ -206,7 +235,7 @@ impl Op {
     #[must_use]
     pub fn defines(&self) -> &[Handle] {
         match self {
-            Self::Alloc { handle, .. } => std::slice::from_ref(handle),
+            Self::Alloc { handle, .. } | Self::Slow { handle, .. } => std::slice::from_ref(handle),
             Self::Bulk { handles, .. } => handles,
             _ => &[],
         }

@@ -93,6 +93,24 @@ pub(super) fn operation(script: &Script, at: usize) -> Edit {
         (Op::Alloc { request, .. }, 7) => {
             (request.node, request.nodes) = (None, NodeMask::ALL);
         }
+        (Op::Slow { cpu, request, handle, .. }, 0) => {
+            new = Op::Alloc { cpu: *cpu, request: *request, handle: *handle };
+        }
+        (Op::Slow { request, .. }, 1) => request.gfp = Gfp::KERNEL,
+        (Op::Slow { request, .. }, 2) => request.order = Order::ZERO,
+        (Op::Slow { replies, .. }, 3) => replies.truncate(replies.len() / 2),
+        (Op::Slow { replies, .. }, 4) => {
+            replies.pop();
+        }
+        (Op::Slow { request, .. }, 5) => request.task = Task::default(),
+        (Op::Slow { request, .. }, 6) => {
+            (request.node, request.nodes) = (None, NodeMask::ALL);
+        }
+        (Op::Slow { replies, .. }, 7) if !replies.is_empty() => {
+            replies.remove(0);
+        }
+        (Op::Kswapd { reply, .. }, 0) => *reply = None,
+        (Op::Reclaimable { pages, .. }, 0) => *pages /= 2,
         (Op::Bulk { cpu, gfp, handles }, 0) => {
             if let [handle] = handles.as_slice() {
                 let request = mmspec_model::contract::Request::new(Order::ZERO, *gfp);
@@ -249,6 +267,7 @@ fn for_each_cpu(op: &mut Op, mut visit: impl FnMut(&mut CpuId)) {
         | Op::CpuOnline { cpu }
         | Op::Isolate { cpu, .. }
         | Op::Unisolate { cpu, .. }
+        | Op::Slow { cpu, .. }
         | Op::Unreserve { cpu, .. } => visit(cpu),
         Op::DrainAll { by, .. } | Op::DrainBegin { by, .. } | Op::PcpDisable { by, .. } => {
             visit(by)
@@ -257,6 +276,7 @@ fn for_each_cpu(op: &mut Op, mut visit: impl FnMut(&mut CpuId)) {
             visit(by);
             visit(cpu);
         }
+        Op::Kswapd { .. } | Op::Rebuild | Op::Reclaimable { .. } => {}
         Op::PcpEnable { .. } | Op::Set { .. } | Op::ReclaimActive { .. } | Op::Check { .. } => {}
     }
 }
@@ -282,6 +302,7 @@ fn drop_zone(script: &mut Script, gone: usize) {
             | Op::PcpDisable { zone, .. }
             | Op::PcpEnable { zone }
             | Op::ReclaimActive { zone, .. }
+            | Op::Reclaimable { zone, .. }
             | Op::Check { zone, .. } => fold(zone),
             Op::Isolate { pfn, .. } | Op::Unisolate { pfn, .. } => return !span.contains(*pfn),
             _ => {}
@@ -303,7 +324,9 @@ pub(super) fn renumber(script: &Script, at: usize) -> Edit {
     };
     for op in &mut new.ops {
         match op {
-            Op::Alloc { handle, .. } | Op::Free { handle, .. } => rename(handle),
+            Op::Alloc { handle, .. } | Op::Slow { handle, .. } | Op::Free { handle, .. } => {
+                rename(handle);
+            }
             Op::Bulk { handles, .. } | Op::FreeBatch { handles, .. } => {
                 handles.iter_mut().for_each(&mut rename);
             }

@@ -66,6 +66,7 @@ enum At {
     FirstCompaction,
     Throttle,
     Reclaim,
+    DrainWait,
     Compaction,
     OomLock,
     OomKill,
@@ -204,6 +205,7 @@ impl Reference {
                 Some(SlowReply::Reclaimed(pages)) => self.after_reclaim(walk, pages),
                 _ => self.after_reclaim(walk, 0),
             },
+            At::DrainWait => self.after_drain(walk),
             At::Compaction => {
                 let page = self.after_compaction(walk, compacted(reply));
                 Go::page_or(page, Go::Decide)
@@ -301,13 +303,13 @@ impl Reference {
             return Go::Restart;
         }
         self.wake_kswapds(walk);
-        let reserves = self.reserves_of(walk);
-        if let Some(reserves) = reserves {
+        if let Some(reserves) = self.reserves_of(walk) {
             let kept = walk.flags & AllocFlags::KSWAPD;
             let cma = self.derived_flags(walk.gfp, walk.migratetype) & AllocFlags::CMA;
             walk.flags = reserves | kept | cma;
         }
-        if reserves.is_some() || !walk.flags.contains(AllocFlags::CPUSET) {
+        // Reserves come without CPUSET.
+        if !walk.flags.contains(AllocFlags::CPUSET) {
             walk.mask = NodeMask::ALL;
         }
         if let Some(pfn) = self.walk_page(walk, Mark::Min, walk.flags) {

@@ -1,7 +1,7 @@
 //! J and K: the throttle (compaction.md §4.5), direct reclaim, direct compaction (D45, D46).
 
 use super::{At, Go, SlowWalk};
-use crate::contract::{CompactResult, CpuCaches, SlowStep, TaskFlags};
+use crate::contract::{CompactResult, DrainBegun, DrainWork, SlowStep, TaskFlags};
 use crate::reference::Reference;
 use crate::reference::kswapd::HOPELESS;
 use crate::vocab::{Gfp, Mark, NodeId, Pfn, ZoneKind};
@@ -75,9 +75,17 @@ impl Reference {
         let mut page = self.walk_page(walk, Mark::Min, walk.flags);
         if page.is_none() {
             self.unreserve_for(walk, false);
-            self.drain_all(walk.cpu, None);
+            if let DrainBegun::Queued { .. } = self.drain_begin(walk.cpu, None) {
+                return Go::Say(At::DrainWait, SlowStep::DrainWait);
+            }
             page = self.walk_page(walk, Mark::Min, walk.flags);
         }
+        Go::page_or(page, Go::Compact)
+    }
+
+    /// The lists of all CPUs are empty.
+    pub(super) fn after_drain(&mut self, walk: &mut SlowWalk) -> Go {
+        let page = self.walk_page(walk, Mark::Min, walk.flags);
         Go::page_or(page, Go::Compact)
     }
 

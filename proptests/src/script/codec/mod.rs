@@ -51,9 +51,13 @@ enum Code {
     Check,
     DrainBegin,
     Work,
+    Slow,
+    Kswapd,
+    Rebuild,
+    Reclaimable,
 }
 
-const OPCODES: [Code; 32] = [
+const OPCODES: [Code; 40] = [
     Code::Alloc,
     Code::Free,
     Code::Bulk,
@@ -86,6 +90,14 @@ const OPCODES: [Code; 32] = [
     Code::Alloc,
     Code::DrainBegin,
     Code::Work,
+    Code::Slow,
+    Code::Kswapd,
+    Code::Rebuild,
+    Code::Reclaimable,
+    Code::Slow,
+    Code::Alloc,
+    Code::Free,
+    Code::Free,
 ];
 
 /// gfp sets that fit one byte.

@@ -4,8 +4,10 @@ use super::write::SPELLED;
 use super::{Code, GFPS, OPCODES};
 use crate::generate::{self, Rng};
 use crate::script::names::SWITCHES;
-use crate::script::{Handle, MAX_OPS, MAX_RANGES, MAX_ZONES, Op, Script};
-use mmspec_model::contract::{Request, Task, TaskFlags};
+use crate::script::{
+    Handle, MAX_OPS, MAX_RANGES, MAX_REPLIES, MAX_ZONES, Op, RESULTS, Reply, Script,
+};
+use mmspec_model::contract::{KswapdReply, Request, SlowReply, Task, TaskFlags};
 use mmspec_model::vocab::{
     AllocFlags, CpuId, Gfp, MAX_CPUS, MAX_NODES, Machine, Mark, MigrateType, NodeId, NodeMask,
     Order, Pfn, PfnRange, Rules, Tunables, ZoneIdx, ZoneKind, ZoneSpan,
@@ -272,6 +274,18 @@ impl Reader<'_> {
         request
     }
 
+    fn reply(&mut self) -> Reply {
+        match self.small(9 + RESULTS.len()) {
+            killed @ 0..=1 => Reply::Step(SlowReply::Woken { killed: killed == 1 }),
+            free @ 2..=3 => Reply::Step(SlowReply::OomLock(free == 3)),
+            progress @ 4..=5 => Reply::Step(SlowReply::Killed(progress == 5)),
+            6 => Reply::Rebuild,
+            7 => Reply::Mems(self.node_mask()),
+            8 => Reply::Step(SlowReply::Reclaimed(self.number())),
+            result => Reply::Step(SlowReply::Compacted(RESULTS[result - 9].1)),
+        }
+    }
+
     fn node_mask(&mut self) -> NodeMask {
         NodeMask(self.number().wrapping_sub(1))
     }
@@ -329,6 +343,29 @@ impl Reader<'_> {
             }
             Code::CpuDead => Op::CpuDead { by: self.cpu(), cpu: self.cpu() },
             Code::CpuOnline => Op::CpuOnline { cpu: self.cpu() },
+            Code::Slow => {
+                let (cpu, order, gfp) = (self.cpu(), self.any_order(), self.gfp());
+                let (request, handle) = (self.request(order, gfp), self.define());
+                let count = self.count().min(MAX_REPLIES as u64);
+                let replies = (0..count).map(|_| self.reply()).collect();
+                Op::Slow { cpu, request: Request { attempt: None, ..request }, handle, replies }
+            }
+            Code::Kswapd => {
+                let node = NodeId(self.small(usize::from(self.machine.nodes)) as u8);
+                let reply = match self.small(4) {
+                    0 => None,
+                    nap @ 1..=2 => Some(KswapdReply::Napped { early: nap == 2 }),
+                    _ => Some(KswapdReply::Shrunk {
+                        scanned: self.number(),
+                        reclaimed: self.number(),
+                    }),
+                };
+                Op::Kswapd { node, reply }
+            }
+            Code::Rebuild => Op::Rebuild,
+            Code::Reclaimable => {
+                Op::Reclaimable { zone: self.zone(), pages: u64::from(self.number() as u32) }
+            }
             Code::Check => Op::Check {
                 zone: self.zone(),
                 order: self.order_up_to(self.machine.max_order),

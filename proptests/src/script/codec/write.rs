@@ -2,8 +2,8 @@
 
 use super::{Code, GFPS, OPCODES};
 use crate::script::names::{SWITCHES, nearest_preset};
-use crate::script::{Handle, Op, Script};
-use mmspec_model::contract::Request;
+use crate::script::{Handle, Op, RESULTS, Reply, Script};
+use mmspec_model::contract::{KswapdReply, Request, SlowReply};
 use mmspec_model::vocab::{CpuId, Gfp, Machine, NodeMask, PfnRange, Rules, Tunables, ZoneIdx};
 use std::collections::BTreeMap;
 
@@ -159,6 +159,27 @@ impl Writer {
         }
     }
 
+    fn reply(&mut self, reply: Reply) {
+        match reply {
+            Reply::Step(SlowReply::Woken { killed }) => self.byte(u8::from(killed)),
+            Reply::Step(SlowReply::OomLock(free)) => self.byte(2 + u8::from(free)),
+            Reply::Step(SlowReply::Killed(progress)) => self.byte(4 + u8::from(progress)),
+            Reply::Rebuild => self.byte(6),
+            Reply::Mems(mask) => {
+                self.byte(7);
+                self.node_mask(mask);
+            }
+            Reply::Step(SlowReply::Reclaimed(pages)) => {
+                self.byte(8);
+                self.number(pages);
+            }
+            Reply::Step(SlowReply::Compacted(result)) => {
+                let at = RESULTS.iter().position(|(_, known)| *known == result).unwrap_or(0);
+                self.byte(9 + at as u8);
+            }
+        }
+    }
+
     /// All nodes as 0.
     fn node_mask(&mut self, mask: NodeMask) {
         self.number(mask.0.wrapping_add(1));
@@ -266,6 +287,35 @@ impl Writer {
             Op::CpuOnline { cpu } => {
                 self.code(Code::CpuOnline);
                 self.cpu(*cpu);
+            }
+            Op::Slow { cpu, request, handle, replies } => {
+                self.code(Code::Slow);
+                self.cpu(*cpu);
+                self.byte(request.order.get());
+                self.gfp(request.gfp);
+                self.attempt(request);
+                self.define(*handle);
+                self.number(replies.len() as u64);
+                replies.iter().for_each(|reply| self.reply(*reply));
+            }
+            Op::Kswapd { node, reply } => {
+                self.code(Code::Kswapd);
+                self.byte(node.0);
+                match reply {
+                    None => self.byte(0),
+                    Some(KswapdReply::Napped { early }) => self.byte(1 + u8::from(*early)),
+                    Some(KswapdReply::Shrunk { scanned, reclaimed }) => {
+                        self.byte(3);
+                        self.number(*scanned);
+                        self.number(*reclaimed);
+                    }
+                }
+            }
+            Op::Rebuild => self.code(Code::Rebuild),
+            Op::Reclaimable { zone, pages } => {
+                self.code(Code::Reclaimable);
+                self.zone(*zone);
+                self.number(*pages);
             }
             Op::Check { zone, order, mark, highest, flags } => {
                 self.code(Code::Check);

@@ -4,16 +4,18 @@ use super::ParseError;
 use super::args::{Args, Word};
 use super::header::tunables;
 use crate::script::names::{ALLOC_FLAGS, TASK_FLAGS};
-use crate::script::{Handle, Op};
-use mmspec_model::contract::{Request, Task, TaskFlags};
-use mmspec_model::vocab::{AllocFlags, Gfp, Mark, MigrateType, Tunables, ZoneIdx, ZoneKind};
+use crate::script::{Handle, KSWAPD_HINT, Op, REPLY_HINT, Reply, parse_kswapd};
+use mmspec_model::contract::{KswapdReply, Request, Task, TaskFlags};
+use mmspec_model::vocab::{
+    AllocFlags, Gfp, MAX_NODES, Mark, MigrateType, NodeId, Tunables, ZoneIdx, ZoneKind,
+};
 
 const HANDLE_HINT: &str = "name a block a1, a2 and so on";
 
 /// The names of all operations, for errors.
 const NAMES: &str = "alloc, bulk, free, free-batch, drain, drain-all, drain-begin, work, \
      pcp-disable, pcp-enable, fail-trylock, tick, set, reclaim-active, isolate, unisolate, unreserve, cpu-dead, cpu-online \
-     or check";
+     slow, kswapd, rebuild-zonelists, reclaimable or check";
 
 /// One operation whose first word is `first`. `in_force`: the tunables before it.
 pub(super) fn op(
@@ -56,6 +58,17 @@ pub(super) fn op(
         }
         "cpu-dead" => Op::CpuDead { by: args.cpu("by")?, cpu: args.cpu("cpu")? },
         "cpu-online" => Op::CpuOnline { cpu: args.cpu("cpu")? },
+        "kswapd" => {
+            let word = args.required("node", "name the node by its number, from 0")?;
+            let node = NodeId(args.number(word, MAX_NODES as u64 - 1)? as u8);
+            Op::Kswapd { node, reply: kswapd_reply(args)? }
+        }
+        "rebuild-zonelists" => Op::Rebuild,
+        "reclaimable" => {
+            let zone = args.zone()?;
+            let word = args.required("pages", "say how many pages")?;
+            Op::Reclaimable { zone, pages: args.number(word, u64::from(u32::MAX))? }
+        }
         "check" => check(args)?,
         other => {
             let what = format!("\"{other}\" is no operation");
@@ -109,7 +122,7 @@ fn definition(args: &mut Args<'_>, first: Word<'_>) -> Result<Op, ParseError> {
     }
     let verb = args.expect("alloc or bulk", "write a1 = alloc … or a1 a2 = bulk …")?;
     match (verb.text, handles.as_slice()) {
-        ("alloc", [handle]) => {
+        ("alloc" | "slow", [handle]) => {
             let handle = *handle;
             let cpu = args.cpu("cpu")?;
             let word = args.required("order", "say order=0 for one page")?;
@@ -117,20 +130,45 @@ fn definition(args: &mut Args<'_>, first: Word<'_>) -> Result<Op, ParseError> {
             let gfp = gfp(args)?;
             let attempt = attempt(args)?;
             let request = Request { attempt, ..placed(args, Request::new(order, gfp))? };
+            if verb.text == "slow" {
+                return Ok(Op::Slow { cpu, request, handle, replies: replies(args)? });
+            }
             Ok(Op::Alloc { cpu, request, handle })
         }
-        ("alloc", _) => Err(args.error(
+        ("alloc" | "slow", _) => Err(args.error(
             first.column,
-            "alloc defines exactly one handle".to_owned(),
+            format!("{} defines exactly one handle", verb.text),
             "write a1 = alloc …, or use bulk",
         )),
         ("bulk", _) => Ok(Op::Bulk { cpu: args.cpu("cpu")?, gfp: gfp(args)?, handles }),
         (other, _) => Err(args.error(
             verb.column,
             format!("\"{other}\" defines no handle"),
-            "use alloc or bulk after \"=\"",
+            "use alloc, slow or bulk after \"=\"",
         )),
     }
+}
+
+/// The replies of a walk.
+fn replies(args: &mut Args<'_>) -> Result<Vec<Reply>, ParseError> {
+    let Some(list) = args.named("reply") else { return Ok(Vec::new()) };
+    let mut column = list.column;
+    let parsed = list.text.split(',').map(|word| {
+        let at = column;
+        column += word.chars().count() + 1;
+        Reply::parse(word)
+            .ok_or_else(|| args.error(at, format!("\"{word}\" is no reply"), REPLY_HINT))
+    });
+    parsed.collect()
+}
+
+fn kswapd_reply(args: &mut Args<'_>) -> Result<Option<KswapdReply>, ParseError> {
+    let Some(word) = args.named("reply") else { return Ok(None) };
+    let wrong = || {
+        let what = format!("\"{}\" is no reply to kswapd", word.text);
+        args.error(word.column, what, KSWAPD_HINT)
+    };
+    parse_kswapd(word.text).ok_or_else(wrong).map(Some)
 }
 
 /// Where, and for which task.

@@ -1,7 +1,7 @@
 //! Printing.
 
 use crate::script::names::{ALLOC_FLAGS, SWITCHES, TASK_FLAGS, nearest_preset};
-use crate::script::{Handle, Op, Script};
+use crate::script::{Handle, Op, Script, kswapd_word};
 use mmspec_model::contract::Request;
 use mmspec_model::vocab::{AllocFlags, Machine, NodeMask, PfnRange, Rules, Tunables, ZoneIdx};
 use std::fmt::{self, Write};
@@ -222,6 +222,22 @@ pub(super) fn op(out: &mut dyn Write, op: &Op, in_force: &Tunables) -> fmt::Resu
         }
         Op::CpuDead { by, cpu } => write!(out, "cpu-dead by={by} cpu={cpu}"),
         Op::CpuOnline { cpu } => write!(out, "cpu-online cpu={cpu}"),
+        Op::Slow { cpu, request, handle, replies } => {
+            let (order, gfp) = (request.order, request.gfp);
+            write!(out, "a{} = slow cpu={cpu} order={order} gfp={gfp}", handle.0)?;
+            placed(out, request)?;
+            if replies.is_empty() {
+                return Ok(());
+            }
+            let words: Vec<String> = replies.iter().map(ToString::to_string).collect();
+            write!(out, " reply={}", words.join(","))
+        }
+        Op::Kswapd { node, reply } => {
+            write!(out, "kswapd node={node}")?;
+            reply.map_or(Ok(()), |reply| write!(out, " reply={}", kswapd_word(reply)))
+        }
+        Op::Rebuild => write!(out, "rebuild-zonelists"),
+        Op::Reclaimable { zone, pages } => write!(out, "reclaimable zone={} pages={pages}", zone.0),
         Op::Check { zone, order, mark, highest, flags: attempt } => {
             let zone = zone.0;
             write!(out, "check zone={zone} order={order} mark={mark} highest={highest}")?;

@@ -1,5 +1,5 @@
-//! What drains cost the threads that they meet: two threads allocate and free pages one by one, a
-//! third drains all lists 100 times a second, by either scheme or not at all.
+//! What drains cost the threads that they meet: two threads allocate and free pages one by one, and
+//! the first of them drains all lists 100 times a second, by either scheme or not at all.
 //!
 //! `just drains [ROUNDS]` (docs/drains.md). All in one run: in each round every variant runs for a
 //! fifth of a second, in turn; the ratios are medians over rounds. Speed is counted in the time that
@@ -22,12 +22,23 @@ use std::time::{Duration, Instant};
 use std::{env, error::Error, thread};
 
 const BUSY: u16 = 2;
-const DRAINER: CpuId = CpuId(BUSY);
+const DRAINER: CpuId = CpuId(0);
 const WINDOW: Duration = Duration::from_millis(200);
 const PERIOD: Duration = Duration::from_millis(10);
 /// Pairs between two looks for work.
-const STRETCH: u32 = 64;
-const PAGE: Request = Request::new(Order::ZERO, Gfp::KERNEL);
+const STRETCH: usize = 64;
+/// Pages that a thread holds: it frees the one that it has had for longest. With one page alone, or
+/// a few in turn, it is luck whether the records of the two threads' pages share a cache line, and
+/// that luck would last until the next drain.
+const HELD: usize = 256;
+
+/// What the busy threads ask for. Pages of one type come from the same pageblocks, and drains mix
+/// those of the two threads: then neighbouring records, of which a cache line holds several, are
+/// written by both threads. Pages of two types lie apart.
+const LOADS: [(&str, [Gfp; BUSY as usize]); 2] = [
+    ("pages of two types", [Gfp::KERNEL, Gfp::HIGHUSER_MOVABLE]),
+    ("pages of one type", [Gfp::KERNEL, Gfp::KERNEL]),
+];
 
 struct Variant {
     name: &'static str,
@@ -42,17 +53,21 @@ const VARIANTS: [Variant; 3] = [
 ];
 
 /// What a busy thread did in a window.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Done {
     pairs: u64,
     seconds: f64,
+    /// How long each of its drains took, µs.
+    waits: Vec<f64>,
 }
 
 struct Bench {
     allocators: Vec<OwnedAllocator>,
-    /// The variant of the window, or one past the last at the end.
+    /// The window's load and variant, or one past the last at the end.
     variant: AtomicUsize,
     stop: AtomicBool,
+    /// Busy threads that have not seen the end of the window.
+    running: AtomicUsize,
     /// Where all threads meet before and after a window.
     edge: Barrier,
     done: [Mutex<Done>; BUSY as usize],
@@ -62,22 +77,44 @@ impl Bench {
     fn busy(&self, cpu: CpuId) {
         loop {
             self.edge.wait();
-            let Some(pages) = self.allocators.get(self.variant.load(Ordering::SeqCst)) else {
-                return;
-            };
-            let (started, mut pairs) = (thread_time(), 0);
+            let at = self.variant.load(Ordering::SeqCst);
+            let Some(pages) = self.allocators.get(at) else { return };
+            let request = Request::new(Order::ZERO, LOADS[at / VARIANTS.len()].1[cpu.index()]);
+            let drains = cpu == DRAINER && VARIANTS[at % VARIANTS.len()].drains;
+            let (began, started) = (Instant::now(), thread_time());
+            let (mut pairs, mut next, mut waits) = (0_u64, PERIOD, Vec::new());
+            let mut held = [None; HELD];
             while !self.stop.load(Ordering::Relaxed) {
                 for _ in 0..STRETCH {
-                    if let Some(page) = pages.alloc_pages(cpu, PAGE).page() {
+                    let oldest = &mut held[pairs as usize % HELD];
+                    let page = pages.alloc_pages(cpu, request).page();
+                    if let Some(page) = std::mem::replace(oldest, page) {
                         pages.free_pages(cpu, page, Order::ZERO);
-                        pairs += 1;
                     }
+                    pairs += 1;
                 }
                 pages.run_work(cpu);
+                let now = began.elapsed();
+                if now >= next {
+                    next = now + PERIOD;
+                    if drains {
+                        pages.drain_all(cpu, None);
+                        waits.push((began.elapsed() - now).as_secs_f64() * 1e6);
+                    }
+                }
+            }
+            for page in held.into_iter().flatten() {
+                pages.free_pages(cpu, page, Order::ZERO);
+            }
+            self.running.fetch_sub(1, Ordering::SeqCst);
+            // A drain may still wait for this CPU.
+            while self.running.load(Ordering::SeqCst) > 0 {
+                pages.run_work(cpu);
+                thread::yield_now();
             }
             let seconds = (thread_time() - started).as_secs_f64();
             if let Ok(mut done) = self.done[cpu.index()].lock() {
-                *done = Done { pairs, seconds };
+                *done = Done { pairs, seconds, waits };
             }
             self.edge.wait();
         }
@@ -85,30 +122,21 @@ impl Bench {
 
     /// One window; pairs in a second of a busy thread's time, and how long each drain took.
     fn window(&self, at: usize) -> (f64, Vec<f64>) {
-        let pages = &self.allocators[at];
         self.variant.store(at, Ordering::SeqCst);
         self.stop.store(false, Ordering::SeqCst);
+        self.running.store(usize::from(BUSY), Ordering::SeqCst);
         self.edge.wait();
-        let (started, mut waits) = (Instant::now(), Vec::new());
-        let mut next = PERIOD;
-        while next < WINDOW {
-            thread::sleep(next.saturating_sub(started.elapsed()));
-            if VARIANTS[at].drains {
-                let began = Instant::now();
-                pages.drain_all(DRAINER, None);
-                waits.push(began.elapsed().as_secs_f64() * 1e6);
-            }
-            next += PERIOD;
-        }
-        thread::sleep(WINDOW.saturating_sub(started.elapsed()));
+        thread::sleep(WINDOW);
         self.stop.store(true, Ordering::SeqCst);
         self.edge.wait();
-        let all = self.done.iter().filter_map(|done| done.lock().ok().map(|done| *done));
-        let sum = all.fold(Done::default(), |sum, one| Done {
-            pairs: sum.pairs + one.pairs,
-            seconds: sum.seconds + one.seconds,
+        let all = self.done.iter().filter_map(|done| done.lock().ok().map(|done| done.clone()));
+        let sum = all.fold(Done::default(), |mut sum, one| {
+            sum.pairs += one.pairs;
+            sum.seconds += one.seconds;
+            sum.waits.extend(one.waits);
+            sum
         });
-        (sum.pairs as f64 / sum.seconds, waits)
+        (sum.pairs as f64 / sum.seconds, sum.waits)
     }
 }
 
@@ -122,20 +150,21 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some(rounds) => rounds.parse()?,
         None => 31,
     };
-    let machine = Machine::new(BUSY + 1, &[(ZoneKind::Normal, 0, 1 << 18)]);
+    let machine = Machine::new(BUSY, &[(ZoneKind::Normal, 0, 1 << 18)]);
     let boot = |variant: &Variant| {
         let rules = Rules { drain_scheme: variant.scheme, ..Rules::linux_6_1() };
         OwnedAllocator::new(machine.as_ref(), rules, Tunables::default())
     };
     let bench = Bench {
-        allocators: VARIANTS.iter().map(boot).collect::<Result<_, _>>()?,
+        allocators: LOADS.iter().flat_map(|_| &VARIANTS).map(boot).collect::<Result<_, _>>()?,
         variant: AtomicUsize::new(0),
         stop: AtomicBool::new(false),
+        running: AtomicUsize::new(0),
         edge: Barrier::new(usize::from(BUSY) + 1),
         done: Default::default(),
     };
-    let mut speeds = vec![Vec::new(); VARIANTS.len()];
-    let mut waits = vec![Vec::new(); VARIANTS.len()];
+    let windows = bench.allocators.len();
+    let (mut speeds, mut waits) = (vec![Vec::new(); windows], vec![Vec::new(); windows]);
     thread::scope(|scope| {
         for cpu in (0..BUSY).map(CpuId) {
             let bench = &bench;
@@ -143,8 +172,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         // The first round warms up.
         for round in 0..=rounds {
-            for turn in 0..VARIANTS.len() {
-                let at = (round + turn) % VARIANTS.len();
+            for turn in 0..windows {
+                let at = (round + turn) % windows;
                 let (speed, took) = bench.window(at);
                 if round > 0 {
                     speeds[at].push(speed);
@@ -152,12 +181,22 @@ fn main() -> Result<(), Box<dyn Error>> {
                 }
             }
         }
-        bench.variant.store(VARIANTS.len(), Ordering::SeqCst);
+        bench.variant.store(windows, Ordering::SeqCst);
         bench.edge.wait();
     });
+    for (load, (name, _)) in LOADS.iter().enumerate() {
+        println!("{name}");
+        let first = load * VARIANTS.len();
+        report(&speeds[first..][..VARIANTS.len()], &mut waits[first..][..VARIANTS.len()]);
+    }
+    Ok(())
+}
+
+/// The figures of one load, by variant.
+fn report(speeds: &[Vec<f64>], waits: &mut [Vec<f64>]) {
     for (at, variant) in VARIANTS.iter().enumerate() {
         let speed = median(&mut speeds[at].clone()) / 1e6;
-        print!("{:<10} {speed:7.2} million pairs/s of a thread", variant.name);
+        print!("  {:<10} {speed:7.2} million pairs/s of a thread", variant.name);
         if variant.drains {
             let most = waits[at].iter().copied().fold(0.0, f64::max);
             let count = waits[at].len();
@@ -171,11 +210,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         let middle = median(&mut ratios);
         let quarter = |part: usize| ratios[(ratios.len() - 1) * part / 4];
         println!(
-            "{name:<19} {middle:.3} (quartiles {:.3} to {:.3}, {} rounds)",
+            "  {name:<19} {middle:.3} (quartiles {:.3} to {:.3}, {} rounds)",
             quarter(1),
             quarter(3),
             ratios.len()
         );
     }
-    Ok(())
 }
