@@ -189,7 +189,16 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         cpu: CpuId,
         slot: &'a PcpSlot<P>,
     ) -> Option<PcpGuard<'a, P>> {
-        if self.cpu(cpu).fails() { None } else { slot.lock.try_lock() }
+        Self::try_lock_as(self.cpu(cpu), slot)
+    }
+
+    /// The same for the owner's record.
+    #[inline(always)]
+    pub(crate) fn try_lock_as<'a>(
+        own: &CpuSlot<P>,
+        slot: &'a PcpSlot<P>,
+    ) -> Option<PcpGuard<'a, P>> {
+        if own.fails() { None } else { slot.lock.try_lock() }
     }
 
     /// The zone that spans a frame.

@@ -8,7 +8,7 @@ use crate::{
     allocator::PageAllocator,
     frame::Allocated,
     pcp::{CpuSlot, PcpSlot, Want},
-    platform::{PcpLock, Platform, Word},
+    platform::{Platform, Word},
     storage::Backing,
     zone::{Buddy, Zone},
 };
@@ -182,10 +182,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         want: impl Fn() -> Want,
     ) -> Option<u32> {
         let list = from.list?;
-        if from.own.fails() {
-            return None;
-        }
-        let mut pcp = from.slot.lock.try_lock()?;
+        let mut pcp = Self::try_lock_as(from.own, from.slot)?;
         pcp.free_count >>= 1;
         pcp.free_factor >>= 1;
         self.pcp_take(from.zone, &mut pcp, &from.slot.diff, list, block, want)

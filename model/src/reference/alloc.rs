@@ -159,6 +159,9 @@ impl Reference {
         if pfn.is_none() {
             pfn = self.take_listed(cpu, z, attempt);
         }
+        if pfn.is_some() {
+            self.spend_batch(cpu, z, attempt.order.pages());
+        }
         self.wake_for_boost(z, attempt);
         pfn
     }
@@ -169,7 +172,6 @@ impl Reference {
         self.zones[z].pcps[cpu.index()].sizes.note_alloc(self.rules.pcp_tuning);
         let pfn = self.pop_cached(cpu, z, order, migratetype, flags)?;
         self.count_alloc(cpu, z, attempt.preferred, order.pages(), 1);
-        self.spend_batch(cpu, z, order.pages());
         self.hand_out(z, pfn, order, movable);
         Some(pfn)
     }
@@ -179,7 +181,6 @@ impl Reference {
         let &Attempt { order, migratetype, flags, movable, .. } = attempt;
         let pfn = self.rmqueue_buddy(cpu, z, order, migratetype, flags)?;
         self.count_alloc(cpu, z, attempt.preferred, order.pages(), 1);
-        self.spend_batch(cpu, z, order.pages());
         self.hand_out(z, pfn, order, movable);
         Some(pfn)
     }

@@ -19,6 +19,28 @@ pub(super) enum FairTurn {
     Again,
 }
 
+/// The actions of spending: other CPUs may come between.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum SpendAt {
+    /// The pages leave the batch.
+    Account,
+    /// The shared part is read.
+    Read,
+    /// The zone is flagged.
+    Flag,
+}
+
+/// The actions of a zone's reset: other CPUs may come between.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum ResetAt {
+    /// The shared part is read.
+    Read,
+    /// What it misses is added.
+    Add(i64),
+    /// The flag goes.
+    Clear,
+}
+
 impl Reference {
     /// D40: whether a first attempt with this list is fair. The list is the whole one, before kind
     /// and mask.
@@ -49,19 +71,40 @@ impl Reference {
 
     /// `pages` pages came from `z`: they leave its batch, and the set point is looked at.
     pub(super) fn spend_batch(&mut self, cpu: CpuId, z: usize, pages: u64) {
-        let policy = self.rules.fair_policy;
-        if policy == FairPolicy::None {
-            return;
+        let mut at = self.begin_spending();
+        while let Some(now) = at {
+            at = self.spend_step(cpu, z, pages, now);
         }
-        self.account_batch(cpu, z, -(pages as i64));
-        let zone = &mut self.zones[z];
-        if policy != FairPolicy::V3_16 && zone.nr_alloc_batch <= 0 {
-            zone.flags |= ZoneFlags::FAIR_DEPLETED;
+    }
+
+    /// Where spending begins; not at all without the policy.
+    pub(super) fn begin_spending(&self) -> Option<SpendAt> {
+        (self.rules.fair_policy != FairPolicy::None).then_some(SpendAt::Account)
+    }
+
+    /// One action, and the next.
+    pub(super) fn spend_step(
+        &mut self,
+        cpu: CpuId,
+        z: usize,
+        pages: u64,
+        at: SpendAt,
+    ) -> Option<SpendAt> {
+        match at {
+            SpendAt::Account => {
+                self.account_batch(cpu, z, -(pages as i64));
+                (self.rules.fair_policy != FairPolicy::V3_16).then_some(SpendAt::Read)
+            }
+            SpendAt::Read => (self.zones[z].nr_alloc_batch <= 0).then_some(SpendAt::Flag),
+            SpendAt::Flag => {
+                self.zones[z].flags |= ZoneFlags::FAIR_DEPLETED;
+                None
+            }
         }
     }
 
     /// Whether a fair scan tries this zone.
-    pub(super) fn fair_turn(&mut self, cpu: CpuId, z: usize, scan: &mut Scan) -> FairTurn {
+    pub(super) fn fair_turn(&mut self, z: usize, scan: &mut Scan) -> FairTurn {
         if !scan.attempt.fair {
             return FairTurn::Try;
         }
@@ -84,7 +127,7 @@ impl Reference {
                 if !scan.fair_skipped {
                     return FairTurn::Try;
                 }
-                self.reset_batches(cpu, scan);
+                self.begin_resets(scan);
                 FairTurn::Again
             }
             FairPolicy::Draft | FairPolicy::V3_17 | FairPolicy::V4_7 if depleted => {
@@ -96,7 +139,7 @@ impl Reference {
     }
 
     /// At the end of a fair pass without a page: fairness ends; whether the list is scanned again.
-    pub(super) fn ends_fair_pass(&mut self, cpu: CpuId, scan: &mut Scan) -> bool {
+    pub(super) fn ends_fair_pass(&self, scan: &mut Scan) -> bool {
         if !scan.attempt.fair {
             return false;
         }
@@ -104,14 +147,14 @@ impl Reference {
         let policy = self.rules.fair_policy;
         // 3.16 resets without asking whether a counter was used up.
         if policy == FairPolicy::V3_16 || scan.fair_skipped {
-            self.reset_batches(cpu, scan);
+            self.begin_resets(scan);
             return true;
         }
         policy != FairPolicy::V4_7 && self.nodes.len() > 1
     }
 
-    /// D39: the zones of the preferred node get their batch again, through this CPU's diff.
-    fn reset_batches(&mut self, cpu: CpuId, scan: &Scan) {
+    /// D39: the zones of the preferred node are to get their batch again.
+    fn begin_resets(&self, scan: &mut Scan) {
         let preferred = scan.attempt.preferred;
         let (local, top) = (self.zones[preferred].node, self.zones[preferred].kind);
         let zones: Vec<usize> = match self.rules.fair_policy {
@@ -127,11 +170,26 @@ impl Reference {
                 })
                 .collect(),
         };
-        for z in zones {
-            let missing = self.full_batch(z) - self.zones[z].nr_alloc_batch;
-            self.account_batch(cpu, z, missing);
-            self.zones[z].flags.remove(ZoneFlags::FAIR_DEPLETED);
-            self.events.fair_resets += 1;
+        scan.resets = zones.into_iter().map(|z| (z, ResetAt::Read)).collect();
+    }
+
+    /// One action of the resets that a scan has begun, through this CPU's diff; whether there was one.
+    pub(super) fn reset_step(&mut self, cpu: CpuId, scan: &mut Scan) -> bool {
+        let Some((z, at)) = scan.resets.front_mut() else { return false };
+        match *at {
+            ResetAt::Read => {
+                *at = ResetAt::Add(self.full_batch(*z) - self.zones[*z].nr_alloc_batch)
+            }
+            ResetAt::Add(missing) => {
+                self.account_batch(cpu, *z, missing);
+                self.events.fair_resets += 1;
+                *at = ResetAt::Clear;
+            }
+            ResetAt::Clear => {
+                self.zones[*z].flags.remove(ZoneFlags::FAIR_DEPLETED);
+                scan.resets.pop_front();
+            }
         }
+        true
     }
 }

@@ -7,7 +7,7 @@
 //!
 //! | operation | steps |
 //! |---|---|
-//! | alloc | for each zone: the watermark check; the CPU's lists with their refill (trylock); the free lists; kswapd's wake-up. At last the high-order atomic reserve |
+//! | alloc | for each zone: under fair rules the look at its turn, and each action of resets and of spending; the watermark check; the CPU's lists with their refill (trylock); the free lists; kswapd's wake-up. At last the high-order atomic reserve |
 //! | free | the pageblock's type is read (no lock); the lists with what they give back (trylock), then the zone's BELOW_HIGH flag; or the free lists |
 //! | batch free | the frees one by one, those first that no per-CPU list holds |
 //! | drain | for each CPU and zone: one step for each bounded hold of the lists' lock |
@@ -16,10 +16,11 @@
 //! | worker | for each zone: the fold; the decay of the lists |
 
 use super::alloc::Attempt;
-use super::scan::Scan;
+use super::fair::SpendAt;
+use super::scan::{Look, Scan};
 use super::{Frame, Reference};
 use crate::contract::{Outcome, Refusal, Request};
-use crate::vocab::{CpuId, MigrateType, Order, Pfn, ZoneIdx};
+use crate::vocab::{CpuId, FairPolicy, MigrateType, Order, Pfn, ZoneIdx};
 use alloc::collections::VecDeque;
 use core::hash::{Hash, Hasher};
 
@@ -44,7 +45,7 @@ pub enum Answer {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Work {
     Refused(Refusal),
-    Alloc { scan: Scan, zone: Option<usize>, at: AllocAt },
+    Alloc { scan: Scan, zone: usize, at: AllocAt },
     Free { blocks: VecDeque<(Pfn, Order)>, at: FreeAt },
     Drain { todo: VecDeque<(CpuId, usize)> },
     Switch { disable: bool, zone: usize, cpu: Option<u16> },
@@ -53,9 +54,11 @@ enum Work {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum AllocAt {
+    Look,
     Check,
     Lists,
     Zone,
+    Spend(Pfn, SpendAt),
     Wake(Option<Pfn>),
     Reserve(Pfn),
 }
@@ -97,7 +100,7 @@ impl Reference {
     #[must_use]
     pub fn walk_alloc(&self, cpu: CpuId, request: Request) -> Walk {
         let work = match self.plan(cpu, request) {
-            Ok(scan) => Work::Alloc { scan, zone: None, at: AllocAt::Check },
+            Ok(scan) => Work::Alloc { scan, zone: 0, at: AllocAt::Look },
             Err(refusal) => Work::Refused(refusal),
         };
         Walk { cpu, work }
@@ -155,18 +158,26 @@ impl Reference {
         match &mut walk.work {
             Work::Refused(refusal) => Some(Answer::Outcome(Outcome::Refused(*refusal))),
             Work::Alloc { scan, zone, at } => {
-                let failed = Some(Answer::Outcome(Outcome::SlowPath));
-                let Some(z) = zone.or_else(|| self.next_zone(cpu, scan)) else { return failed };
-                *zone = Some(z);
-                match self.step_alloc(cpu, z, &scan.attempt, *at, busy) {
+                if *at == AllocAt::Look {
+                    match self.look_for_zone(cpu, scan) {
+                        Look::Zone(z) => (*zone, *at) = (z, AllocAt::Check),
+                        Look::Later => return None,
+                        Look::End => return Some(Answer::Outcome(Outcome::SlowPath)),
+                    }
+                    // Without turns the look and the check are one.
+                    if self.takes_turns() {
+                        return None;
+                    }
+                }
+                match self.step_alloc(cpu, *zone, &scan.attempt, *at, busy) {
                     AllocNext::Go(next) => *at = next,
                     AllocNext::Page(pfn) => return Some(Answer::Outcome(Outcome::Page(pfn))),
+                    AllocNext::NextZone if self.takes_turns() => *at = AllocAt::Look,
                     AllocNext::NextZone => {
-                        *zone = self.next_zone(cpu, scan);
-                        if zone.is_none() {
-                            return failed;
-                        }
-                        *at = AllocAt::Check;
+                        let Some(z) = self.next_zone(cpu, scan) else {
+                            return Some(Answer::Outcome(Outcome::SlowPath));
+                        };
+                        (*zone, *at) = (z, AllocAt::Check);
                     }
                 }
                 None
@@ -280,6 +291,7 @@ impl Reference {
         busy: bool,
     ) -> AllocNext {
         match at {
+            AllocAt::Look => AllocNext::NextZone,
             AllocAt::Check if !self.zone_allows(z, attempt) => AllocNext::NextZone,
             AllocAt::Check if self.is_cached_order(attempt.order) => AllocNext::Go(AllocAt::Lists),
             AllocAt::Check => AllocNext::Go(AllocAt::Zone),
@@ -287,9 +299,20 @@ impl Reference {
                 let taken = (self.trylock(cpu) && !busy)
                     .then(|| self.take_cached(cpu, z, attempt))
                     .flatten();
-                AllocNext::Go(if taken.is_some() { AllocAt::Wake(taken) } else { AllocAt::Zone })
+                AllocNext::Go(match taken {
+                    Some(pfn) => self.after_taking(pfn),
+                    None => AllocAt::Zone,
+                })
             }
-            AllocAt::Zone => AllocNext::Go(AllocAt::Wake(self.take_listed(cpu, z, attempt))),
+            AllocAt::Zone => {
+                let taken = self.take_listed(cpu, z, attempt);
+                AllocNext::Go(taken.map_or(AllocAt::Wake(None), |pfn| self.after_taking(pfn)))
+            }
+            AllocAt::Spend(pfn, spend) => {
+                let next = self.spend_step(cpu, z, attempt.order.pages(), spend);
+                let next = next.map(|next| AllocAt::Spend(pfn, next));
+                AllocNext::Go(next.unwrap_or(AllocAt::Wake(Some(pfn))))
+            }
             AllocAt::Wake(taken) => {
                 self.wake_for_boost(z, attempt);
                 match taken {
@@ -302,6 +325,26 @@ impl Reference {
                 self.reserve_highatomic(cpu, z, pfn, attempt.order);
                 AllocNext::Page(pfn)
             }
+        }
+    }
+
+    /// Zones take turns: what decides them is read and written without a lock, action by action.
+    fn takes_turns(&self) -> bool {
+        self.rules.fair_policy != FairPolicy::None
+    }
+
+    /// One look where zones take turns, else all up to the next zone.
+    fn look_for_zone(&mut self, cpu: CpuId, scan: &mut Scan) -> Look {
+        if self.takes_turns() {
+            return self.look(cpu, scan);
+        }
+        self.next_zone(cpu, scan).map_or(Look::End, Look::Zone)
+    }
+
+    fn after_taking(&self, pfn: Pfn) -> AllocAt {
+        match self.begin_spending() {
+            Some(spend) => AllocAt::Spend(pfn, spend),
+            None => AllocAt::Wake(Some(pfn)),
         }
     }
 
