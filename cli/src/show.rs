@@ -154,7 +154,6 @@ mod tests {
             canaries_found,
             canaries: 3,
             marks: Vec::new(),
-            longest_wait: 0,
             seconds: 0,
         };
         let shown = [engine(0, 3), engine(0, 1), engine(2, 1)].map(|engine| result(&engine));

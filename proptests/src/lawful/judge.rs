@@ -1,10 +1,11 @@
 //! One script on one allocator, every law after every operation.
 
+use super::walks::Vain;
 use crate::drive::{Answer, Call, Ledger, asked_gfp, perform};
 use crate::engine::Finding;
 use crate::marks::{Marks, Moment, Watcher};
 use crate::script::{Op, Script};
-use mmspec_model::contract::{LinuxPolicy, Outcome};
+use mmspec_model::contract::{LinuxPolicy, Outcome, Request};
 use mmspec_model::laws::{
     self, Decision, Law, Level, LinuxView, Lists, Live, LiveBlock, Numbers, Observation, Past,
     Probe, Setting, Step, Violation,
@@ -76,6 +77,7 @@ pub fn judge<A: LinuxPolicy>(
         before: Numbers::default(),
         past: Past::new(boot.zones.len()),
         now: boot,
+        vain: Vain::default(),
         asked: Vec::new(),
         depth,
         laws: laws::all().filter(|law| depth.levels.contains(&law.level)).collect(),
@@ -84,13 +86,14 @@ pub fn judge<A: LinuxPolicy>(
     bench.run(allocator, marks)
 }
 
-struct Bench<'a> {
+pub(super) struct Bench<'a> {
     script: &'a Script,
     setting: Setting,
     tunables: Tunables,
     live: Live,
-    before: Numbers,
-    now: Numbers,
+    pub(super) before: Numbers,
+    pub(super) now: Numbers,
+    pub(super) vain: Vain,
     past: Past,
     asked: Vec<Decision>,
     depth: Depth<'a>,
@@ -116,7 +119,16 @@ impl Bench<'_> {
                 continue;
             }
             operations += 1;
-            let answer = perform(allocator, &call, &ledger);
+            if !matches!(call, Call::Kswapd(..)) {
+                self.vain = Vain::default();
+            }
+            let answer = match &call {
+                Call::Slow(cpu, request, replies) => {
+                    self.walk(allocator, at, (*cpu, *request), replies)?
+                }
+                Call::Kswapd(node, reply) => self.kswapd(allocator, at, *node, *reply)?,
+                _ => perform(allocator, &call, &ledger),
+            };
             let freed = self.note_frees(&call);
             ledger.record(op, &call, &answer);
             self.look(allocator);
@@ -132,14 +144,16 @@ impl Bench<'_> {
                 };
                 watcher.watch(marks, &moment);
             }
-            self.after(allocator, Some(at), op, &call, &answer, &freed)?;
+            if !matches!(answer, Answer::Walk(..)) {
+                self.after(allocator, Some(at), op, &call, &answer, &freed)?;
+            }
             self.drain_again(allocator, at, &call, &ledger)?;
         }
         self.empty(allocator, &ledger)?;
         Ok(operations)
     }
 
-    fn look<A: LinuxPolicy>(&mut self, allocator: &A) {
+    pub(super) fn look<A: LinuxPolicy>(&mut self, allocator: &A) {
         std::mem::swap(&mut self.before, &mut self.now);
         self.now.update(allocator, self.script.machine.cpus);
     }
@@ -161,6 +175,28 @@ impl Bench<'_> {
             }
         }
         freed
+    }
+
+    /// What an attempt or a step of a walk came to: booked, judged, owned.
+    pub(super) fn hand_out(
+        &mut self,
+        call: &Call,
+        answer: &Answer,
+        outcome: Outcome,
+        request: Request,
+        step: Step<'_>,
+        at: usize,
+    ) -> Result<(), Broke> {
+        let page = outcome.page().map(|pfn| (pfn, request.order));
+        let granted: Vec<(Pfn, Order)> = page.into_iter().collect();
+        self.note(call, answer, &granted);
+        self.judge(step, &granted, None, &[], Some(at), true)?;
+        if let Some((pfn, order)) = page {
+            let movable = asked_gfp(&request).migratetype() == Ok(MigrateType::Movable);
+            self.live.insert(pfn, LiveBlock { order, movable });
+        }
+        self.asked.clear();
+        Ok(())
     }
 
     /// What the operation handed out.
@@ -286,7 +322,7 @@ impl Bench<'_> {
     }
 
     /// `moved`: the numbers before and now are those around a step; else both are now.
-    fn judge(
+    pub(super) fn judge(
         &mut self,
         step: Step<'_>,
         granted: &[(Pfn, Order)],

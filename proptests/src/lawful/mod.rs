@@ -3,6 +3,7 @@
 mod engine;
 mod judge;
 mod quiet;
+mod walks;
 
 pub use engine::{check_script, run};
 pub use judge::{Broke, Depth, Exercised, judge};
