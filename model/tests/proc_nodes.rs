@@ -211,7 +211,9 @@ fn events_of_the_slow_path() {
                 kills += 1;
                 SlowReply::Killed(kills == 1)
             }
-            SlowStep::Throttle { .. } | SlowStep::Yield => SlowReply::Woken { killed: false },
+            SlowStep::Throttle { .. } | SlowStep::Yield | SlowStep::DrainWait => {
+                SlowReply::Woken { killed: false }
+            }
         });
     }
     let machine = three();
