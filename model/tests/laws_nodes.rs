@@ -220,7 +220,7 @@ fn walks_in_vain() {
                 bench.holds("no-needless-kill", Step::Slow(seen), &[], &now);
                 SlowReply::Killed(false)
             }
-            SlowStep::Yield => SlowReply::Woken { killed: false },
+            SlowStep::Yield | SlowStep::DrainWait => SlowReply::Woken { killed: false },
         });
     }
     assert!(kinds.0 > 0 && kinds.1 > 0, "{kinds:?}");

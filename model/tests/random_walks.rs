@@ -273,7 +273,9 @@ impl Run {
         let progress = self.chance.one_in(6);
         walking.fruitless &= !progress;
         walking.reply = Some(match step {
-            SlowStep::Throttle { .. } | SlowStep::Yield => SlowReply::Woken { killed: progress },
+            SlowStep::Throttle { .. } | SlowStep::Yield | SlowStep::DrainWait => {
+                SlowReply::Woken { killed: progress }
+            }
             SlowStep::Reclaim { .. } => {
                 let pages = if progress { 1 + self.chance.below(64) } else { 0 };
                 SlowReply::Reclaimed(pages)

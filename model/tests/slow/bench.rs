@@ -99,9 +99,10 @@ impl Rote {
             SlowStep::Compact { .. } => SlowReply::Compacted(self.compacted),
             SlowStep::OomLock => SlowReply::OomLock(self.oom_lock),
             SlowStep::OomKill { .. } => SlowReply::Killed(self.killed),
-            SlowStep::Throttle { .. } | SlowStep::Yield | SlowStep::Done(_) => {
-                SlowReply::Woken { killed: self.signal }
-            }
+            SlowStep::Throttle { .. }
+            | SlowStep::Yield
+            | SlowStep::DrainWait
+            | SlowStep::Done(_) => SlowReply::Woken { killed: self.signal },
         }
     }
 
@@ -143,6 +144,7 @@ pub(crate) fn letter(step: SlowStep) -> char {
         SlowStep::OomLock => 'O',
         SlowStep::OomKill { .. } => 'K',
         SlowStep::Yield => 'Y',
+        SlowStep::DrainWait => 'W',
         SlowStep::Done(Outcome::Page(_)) => '!',
         SlowStep::Done(Outcome::Failed) => '.',
         SlowStep::Done(other) => panic!("{other:?}"),

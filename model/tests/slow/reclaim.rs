@@ -160,6 +160,11 @@ fn after_the_throttle() {
     r.set_reclaimable(ZONE, 10);
     assert_eq!(killed.run(&mut r, once), "T.");
     assert_eq!(r.events().allocstall, [0; 5]);
+    // That round does not count as fruitless; the dying task waits no more.
+    let mut r = now(0);
+    r.set_reclaimable(ZONE, 10_000);
+    let rounds = "T".to_string() + &"R".repeat(17) + "OK.";
+    assert_eq!(killed.run(&mut r, request(0, Gfp::KERNEL)), rounds);
     // kswapd is woken even by those who do not ask for it.
     let mut r = now(0);
     r.set_reclaimable(ZONE, 10);
