@@ -34,6 +34,11 @@ fn random_and_pct_schedules_find_nothing_on_the_implementation() {
         Mark::SysctlMetCall,
         Mark::DrainJudged,
         Mark::WaitServed,
+        Mark::WalkMetFree,
+        Mark::WalkMetKswapd,
+        Mark::WalkMetWalk,
+        Mark::WalkWaited,
+        Mark::RebuildMetScan,
     ] {
         assert!(report.marks.count(mark) > 0, "{} was never reached", mark.name());
     }
@@ -45,7 +50,7 @@ const WORK: &str = "mms 1\nmachine cpus=3 max_order=3 pageblock_order=3\nzone No
     a1 = alloc cpu=0 order=0 gfp=GFP_KERNEL\na2 = alloc cpu=1 order=0 gfp=GFP_KERNEL\n\
     a3 = alloc cpu=2 order=0 gfp=GFP_KERNEL\nfree cpu=0 a1\nfree cpu=1 a2\nfree cpu=2 a3\n\
     drain-all by=0 zone=0\na4 = alloc cpu=0 order=0 gfp=GFP_KERNEL\nfree cpu=0 a4\nwork cpu=1\npcp-disable by=1 zone=0\ncpu-dead by=1 cpu=2\n\
-    drain-begin by=1\ndrain-all by=2 zone=0\ncpu-online cpu=2\n";
+    drain-begin by=1\ndrain-all by=2 zone=0\ncpu-online cpu=2\nkswapd node=0\n";
 
 #[test]
 fn drains_by_work_items_end_and_empty_whatever_cpus_do() {
@@ -68,6 +73,34 @@ fn drains_by_work_items_end_and_empty_whatever_cpus_do() {
     // CPU 1 allocates and frees before it comes to its worker; how often is recorded.
     assert!((1..10).contains(&marks.longest_wait), "{}", marks.longest_wait);
     for mark in [Mark::WaitServed, Mark::DrainJudged, Mark::DrainMetCall, Mark::DeathMetCall] {
+        assert!(marks.count(mark) > 20, "{}: {}", mark.name(), marks.count(mark));
+    }
+}
+
+/// Walks that find nothing above the marks, get something reclaimed and drain the lists of CPUs that
+/// walk themselves, while the zonelists are rebuilt and kswapd works.
+const WALKS: &str = "mms 1\nmachine cpus=3 max_order=3 pageblock_order=3\nzone Normal 0x0..0x40\n\
+    rule drain_scheme=work_item\nset min_free_kbytes=1024\n\
+    a1 = alloc cpu=1 order=0 gfp=GFP_KERNEL at=min flags=no_watermarks\nfree cpu=1 a1\n\
+    a2 = alloc cpu=2 order=0 gfp=GFP_KERNEL at=min flags=no_watermarks\nfree cpu=2 a2\n\
+    a3 = slow cpu=0 order=0 gfp=GFP_KERNEL reply=reclaimed:1,reclaimed:1\n\
+    a4 = slow cpu=2 order=0 gfp=GFP_KERNEL reply=reclaimed:1\nrebuild-zonelists\n\
+    kswapd node=0\na5 = slow cpu=1 order=1 gfp=GFP_KERNEL reply=woken,reclaimed:1\n\
+    kswapd node=0 reply=shrunk:32/0\n";
+
+#[test]
+fn walks_wait_for_the_drains_that_they_began() {
+    let script = Script::parse("walks", WALKS).expect("parses");
+    let mut marks = mmspec_proptests::marks::Marks::default();
+    for strategy in [Strategy::Random(1), Strategy::Pct(2, 3), Strategy::Pct(3, 2)] {
+        let explored = explore(&script, owned::<Coarse>, strategy.clone(), 500, Oracle::Laws);
+        assert_eq!(explored.found, None);
+        marks.add(&explored.marks);
+        let explored = explore(&script, owned::<Fine>, strategy, 500, Oracle::Laws);
+        assert_eq!(explored.found, None);
+        marks.add(&explored.marks);
+    }
+    for mark in [Mark::WalkWaited, Mark::WaitServed, Mark::WalkMetWalk, Mark::WalkMetKswapd] {
         assert!(marks.count(mark) > 20, "{}: {}", mark.name(), marks.count(mark));
     }
 }

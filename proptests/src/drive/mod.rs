@@ -12,7 +12,7 @@ mod walk;
 pub use call::{Answer, Call, Caller, perform};
 pub use ledger::{Held, Ledger, asked_gfp};
 pub use panics::catch;
-pub use walk::{MAX_STEPS, Walker, outcome_of, walk};
+pub use walk::{MAX_STEPS, Walker, outcome_of, walk, walk_waiting};
 
 use mmspec_model::vocab::{AllocFlags, Gfp};
 

@@ -42,6 +42,18 @@ impl<'a, W> Walker<'a, W> {
     where
         A: SlowPath<Walk = W> + Nodes + DrainWork + ?Sized,
     {
+        self.step_waiting(allocator, A::run_all_work)
+    }
+
+    /// As [`Walker::step`]; a step that ends a walk's own drain is waited for by `wait`.
+    pub fn step_waiting<A>(
+        &mut self,
+        allocator: &mut A,
+        wait: impl FnOnce(&mut A),
+    ) -> Option<SlowStep>
+    where
+        A: SlowPath<Walk = W> + Nodes + ?Sized,
+    {
         if self.over {
             return None;
         }
@@ -52,7 +64,7 @@ impl<'a, W> Walker<'a, W> {
         self.over = stuck || self.steps >= MAX_STEPS || matches!(step, SlowStep::Done(_));
         self.reply = None;
         if step == SlowStep::DrainWait {
-            allocator.run_all_work();
+            wait(allocator);
             self.reply = Some(SlowReply::Woken { killed: false });
             self.fruitless = false;
         } else if self.rest.is_empty() && step == SlowStep::OomLock {
@@ -115,13 +127,25 @@ pub fn walk<A: SlowPath + Nodes + DrainWork + ?Sized>(
     request: Request,
     replies: &[Reply],
 ) -> (Vec<SlowStep>, Outcome) {
+    walk_waiting(allocator, cpu, request, replies, A::run_all_work)
+}
+
+/// As [`walk`]; a drain that the walk began is waited for by `wait`. Where the CPUs are threads,
+/// that is the place to let them run their work.
+pub fn walk_waiting<A: SlowPath + Nodes + ?Sized>(
+    allocator: &mut A,
+    cpu: CpuId,
+    request: Request,
+    replies: &[Reply],
+    mut wait: impl FnMut(&mut A),
+) -> (Vec<SlowStep>, Outcome) {
     let first = allocator.alloc_pages(cpu, request);
     if first != Outcome::SlowPath {
         return (Vec::new(), first);
     }
     let mut walker = Walker::begin(allocator, cpu, request, replies);
     let mut steps = Vec::new();
-    while let Some(step) = walker.step(allocator) {
+    while let Some(step) = walker.step_waiting(allocator, &mut wait) {
         steps.push(step);
     }
     let outcome = outcome_of(&steps);

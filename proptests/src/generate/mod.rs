@@ -9,7 +9,7 @@ mod profile;
 pub mod quick;
 mod rng;
 pub mod strategy;
-mod walks;
+pub(crate) mod walks;
 
 pub(crate) use machine::frame;
 pub use machine::{machine, rules, tunables};

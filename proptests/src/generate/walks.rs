@@ -18,7 +18,7 @@ const EFFORTS: [Gfp; 8] = [
 ];
 
 /// A walk. Mostly something is reclaimed now and then; some walks get nothing at all.
-pub(super) fn walk(
+pub(crate) fn walk(
     rng: &mut Rng,
     machine: &Machine,
     cpu: CpuId,
@@ -65,7 +65,7 @@ fn reply(rng: &mut Rng, machine: &Machine, luck: u64) -> Reply {
 }
 
 /// A step of some node's kswapd.
-pub(super) fn kswapd(rng: &mut Rng, machine: &Machine) -> Op {
+pub(crate) fn kswapd(rng: &mut Rng, machine: &Machine) -> Op {
     let node = NodeId(rng.below(u64::from(machine.nodes)) as u8);
     let reply = match rng.weighted(&[2, 3, 1, 5, 2]) {
         0 => None,

@@ -16,12 +16,14 @@ use mmspec_model::vocab::{CpuId, DrainScheme, Pfn, ZoneIdx};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Which thread runs an operation: its CPU's. The return of a CPU is another's business.
+/// Which thread runs an operation: its CPU's. The return of a CPU is another's business; the steps
+/// of one node's kswapd are all of one thread, as kswapd is one.
 #[must_use]
 pub fn column_of(op: &Op) -> CpuId {
     match op {
         Op::CpuOnline { cpu } => CpuId(u16::from(cpu.0 == 0)),
         Op::FailTrylock { cpu, .. } => *cpu,
+        Op::Kswapd { node, .. } => CpuId(u16::from(node.0 % 2 == 0)),
         other => other.cpu().unwrap_or(CpuId(0)),
     }
 }

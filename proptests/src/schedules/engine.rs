@@ -61,7 +61,7 @@ pub enum Oracle {
 
 /// Steps after which an execution counts as one without end. Executions of the engine's scripts
 /// take some hundreds.
-const MOST_STEPS: usize = 50_000;
+const MOST_STEPS: usize = 100_000;
 
 /// The kind of such a finding.
 pub(super) const ENDLESS: &str = "endless";

@@ -1,11 +1,13 @@
 //! Scripts for threads.
 
 use super::body::concurrent_script;
+use crate::generate::walks::{kswapd, walk};
 use crate::generate::{self, Limits, Rng};
-use crate::script::{Handle, Op, Script};
-use mmspec_model::contract::Request;
+use crate::script::{Handle, Op, Reply, Script};
+use mmspec_model::contract::{Request, SlowReply};
 use mmspec_model::vocab::{
-    CpuId, DrainScheme, Gfp, Machine, MigrateType, Order, Rules, Tunables, ZoneIdx, ZoneKind,
+    AllocFlags, CpuId, DrainScheme, Gfp, Machine, Mark, MigrateType, NodeId, NodeMask, Order,
+    PfnRange, Rules, Tunables, ZoneIdx, ZoneKind, ZoneSpan,
 };
 
 /// Operations of one script, for each CPU about a third of them.
@@ -29,18 +31,21 @@ enum Theme {
     Switches,
     /// Drains of all CPUs' lists by work items, among CPUs that die and lists switched off.
     Work,
+    /// Walks through the slow path, beside kswapds and rebuilds of the zonelists, on two nodes.
+    Walks,
 }
 
 /// A script for threads: mostly a small machine with two or three CPUs, so that they meet.
 #[must_use]
 pub fn script(rng: &mut Rng, case: u64) -> Script {
-    let theme = match rng.weighted(&[56, 16, 14, 6, 9, 14]) {
+    let theme = match rng.weighted(&[56, 16, 14, 6, 9, 14, 20]) {
         0 => Theme::None,
         1 => Theme::Isolation,
         2 => Theme::Hotplug,
         3 => Theme::Decay,
         4 => Theme::Switches,
-        _ => Theme::Work,
+        5 => Theme::Work,
+        _ => Theme::Walks,
     };
     let cpus = if rng.percent(60) { 3 } else { 2 };
     let max_order = rng.between(2, 5) as u8;
@@ -49,7 +54,9 @@ pub fn script(rng: &mut Rng, case: u64) -> Script {
     let frames = if theme == Theme::Decay { 256 } else { *rng.pick(&[16, 31, 64, 64, 128]) };
     let mut machine = Machine::small(cpus, frames, max_order, pageblock);
     machine.thp_order = None;
-    if rng.percent(20) {
+    if theme == Theme::Walks {
+        two_nodes(rng, &mut machine, frames);
+    } else if rng.percent(20) {
         let middle = frames / 2 + 1;
         machine.zones =
             Machine::new(1, &[(ZoneKind::Dma32, 0, middle), (ZoneKind::Normal, middle, frames)])
@@ -71,8 +78,20 @@ pub fn script(rng: &mut Rng, case: u64) -> Script {
         Theme::Decay => decay(rng, &mut script),
         Theme::Switches => switches(rng, &mut script),
         Theme::Work => work(rng, &mut script),
+        Theme::Walks => walks(rng, &mut script),
     }
     script
+}
+
+/// A zone of each node, CPUs on both.
+fn two_nodes(rng: &mut Rng, machine: &mut Machine, frames: u64) {
+    let middle = rng.between(frames / 4, 3 * frames / 4);
+    let zone = |start, end, node| {
+        ZoneSpan::new(ZoneKind::Normal, PfnRange::new(start, end)).on(NodeId(node))
+    };
+    machine.nodes = 2;
+    machine.zones = vec![zone(0, middle, 0), zone(middle, frames, 1)];
+    machine.cpu_nodes = (0..machine.cpus).map(|cpu| NodeId((cpu % 2) as u8)).collect();
 }
 
 fn any_cpu(rng: &mut Rng, script: &Script) -> CpuId {
@@ -152,6 +171,56 @@ fn work(rng: &mut Rng, script: &mut Script) {
             let (by, cpu) = (any_cpu(rng, script), any_cpu(rng, script));
             strew(rng, script, Op::CpuDead { by, cpu });
         }
+    }
+}
+
+/// Requests that find nothing and walk, while others free, kswapds work and lists are rebuilt.
+fn walks(rng: &mut Rng, script: &mut Script) {
+    if rng.percent(60) {
+        script.rules.drain_scheme = DrainScheme::WorkItem;
+    }
+    let defined = script.ops.iter().flat_map(Op::defines).map(|handle| handle.0);
+    let mut next = defined.max().unwrap_or(0);
+    if rng.percent(60) {
+        // Marks that no memory is above.
+        let pages: u64 = script.machine.zones.iter().map(|zone| zone.span.len()).sum();
+        let min_free_kbytes = Some(4 * rng.between(3 * pages / 4, 3 * pages / 2) as u32);
+        script.tunables = Tunables { min_free_kbytes, ..Tunables::default() };
+        // And pages on CPUs' lists, which walks drain.
+        for cpu in script.machine.as_ref().cpu_ids() {
+            next += 1;
+            let (handle, request) = (Handle(next), Request::new(Order::ZERO, Gfp::KERNEL));
+            let request = request.at(Mark::Min, AllocFlags::NO_WATERMARKS);
+            let both = [Op::Alloc { cpu, request, handle }, Op::Free { cpu, handle }];
+            script.ops.splice(0..0, both);
+        }
+    }
+    for _ in 0..rng.between(2, 5) {
+        let cpu = any_cpu(rng, script);
+        let op = match rng.weighted(&[6, 3, 3, 1]) {
+            0 => {
+                next += 1;
+                let mut request = Request::new(
+                    Order::of(rng.below(2) as u8),
+                    *rng.pick(&[Gfp::KERNEL, Gfp::HIGHUSER_MOVABLE, Gfp::ATOMIC]),
+                );
+                if rng.percent(20) {
+                    request.task.mems = NodeMask(rng.between(1, 3));
+                }
+                let mut op = walk(rng, &script.machine, cpu, request, Handle(next));
+                if let (Op::Slow { replies, .. }, true) = (&mut op, rng.percent(60)) {
+                    replies.insert(0, Reply::Step(SlowReply::Reclaimed(1)));
+                }
+                op
+            }
+            1 => kswapd(rng, &script.machine),
+            2 => Op::Rebuild,
+            _ => {
+                let zone = ZoneIdx(rng.below(script.machine.zones.len() as u64) as u8);
+                Op::Reclaimable { zone, pages: *rng.pick(&[0, 8, 64]) }
+            }
+        };
+        strew(rng, script, op);
     }
 }
 

@@ -1,5 +1,5 @@
 //! The order of locks, watched in every execution (page_alloc.md §2.9): the lists of a CPU before
-//! the zone, never the lists of two CPUs at once, and nothing is woken while a zone lock is held.
+//! the zone, a node's kswapd before both, never the lists of two CPUs at once, and nothing is woken while a zone lock is held.
 //!
 //! A deadlock shows only under the schedule that has it; a wrong order shows wherever the two locks
 //! are taken. shuttle runs all threads of an execution on one thread of the process, so what is held
@@ -18,6 +18,8 @@ pub enum LockClass {
     Drain,
     /// The work that a drain queued on a CPU.
     Work,
+    /// A node's kswapd.
+    Node,
     /// The lists of one CPU in one zone.
     Lists,
     /// The free lists of a zone.
@@ -26,7 +28,8 @@ pub enum LockClass {
 
 impl LockClass {
     /// All classes.
-    pub const ALL: [Self; 5] = [Self::Settings, Self::Drain, Self::Work, Self::Lists, Self::Zone];
+    pub const ALL: [Self; 6] =
+        [Self::Settings, Self::Drain, Self::Work, Self::Node, Self::Lists, Self::Zone];
 
     /// The class of a zone lock by what it guards: `impl` uses that kind of lock for its few slow
     /// paths too. The types are its own, so they are known by their names.
@@ -35,6 +38,7 @@ impl LockClass {
             Some("Config") => Self::Settings,
             Some("Drains") => Self::Drain,
             Some("Item") => Self::Work,
+            Some("Kswapd") => Self::Node,
             _ => Self::Zone,
         }
     }
@@ -44,6 +48,7 @@ impl LockClass {
             Self::Settings => "settings lock",
             Self::Drain => "drain lock",
             Self::Work => "work lock",
+            Self::Node => "node lock",
             Self::Lists => "pcp lock",
             Self::Zone => "zone lock",
         }
@@ -79,7 +84,7 @@ pub enum LockViolation {
     },
     /// The wrong way round.
     #[error(
-        "{taken} was taken by a thread that holds {held}: the order is settings, drain, work, pcp, zone"
+        "{taken} was taken by a thread that holds {held}: the order is settings, drain, work, node, pcp, zone"
     )]
     Order {
         /// Held.

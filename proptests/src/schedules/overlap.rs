@@ -8,7 +8,7 @@ use mmspec_model::vocab::{CpuId, Pfn};
 /// A request or a free, and its CPU.
 fn request(call: &Call) -> Option<(CpuId, bool)> {
     match call {
-        Call::Alloc(cpu, _) | Call::Bulk(cpu, ..) => Some((*cpu, true)),
+        Call::Alloc(cpu, _) | Call::Bulk(cpu, ..) | Call::Slow(cpu, ..) => Some((*cpu, true)),
         Call::Free(cpu, ..) | Call::FreeBatch(cpu, _) => Some((*cpu, false)),
         _ => None,
     }
@@ -55,10 +55,19 @@ pub(super) fn watch(marks: &mut Marks, script: &Script, one: &Call, other: &Call
                 marks.hit(Mark::IsolationMetAlloc);
             }
         }
-        Call::Work(_) if matches!(other, Call::DrainAll(..) | Call::PcpDisable(..)) => {
+        Call::Work(_)
+            if matches!(other, Call::DrainAll(..) | Call::PcpDisable(..) | Call::Slow(..)) =>
+        {
             marks.hit(Mark::WaitServed);
         }
         Call::Tick(cpu) if drains(other, *cpu) => marks.hit(Mark::WorkerMetDrain),
+        Call::Slow(..) => match other {
+            Call::Free(..) | Call::FreeBatch(..) => marks.hit(Mark::WalkMetFree),
+            Call::Kswapd(..) => marks.hit(Mark::WalkMetKswapd),
+            Call::Slow(..) => marks.hit(Mark::WalkMetWalk),
+            _ => {}
+        },
+        Call::Rebuild if met.is_some_and(|(_, scans)| scans) => marks.hit(Mark::RebuildMetScan),
         Call::Set(_) if met.is_some() => marks.hit(Mark::SysctlMetCall),
         _ => {}
     }

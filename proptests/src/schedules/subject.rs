@@ -1,6 +1,6 @@
 //! What runs under the schedules.
 
-use crate::drive::{Answer, Call, Caller, perform};
+use crate::drive::{Answer, Call, Caller, perform, walk_waiting};
 use crate::script::Script;
 use mmspec_impl::{Owned, OwnedAllocator, PageAllocator, Platform};
 
@@ -36,6 +36,19 @@ where
             // The other CPUs are threads: these wait for them.
             Call::DrainAll(by, zone) => self.drain_all(*by, *zone),
             Call::PcpDisable(by, zone) => self.pcp_disable(*by, *zone),
+            Call::Slow(cpu, request, replies) => {
+                // So does a walk; meanwhile its own worker runs.
+                let wait = |allocator: &mut &PageAllocator<P, Owned>| {
+                    while !allocator.drain_finished() {
+                        if !allocator.run_work(*cpu) {
+                            P::wait(0);
+                        }
+                    }
+                };
+                let (steps, outcome) =
+                    walk_waiting(&mut self.shared(), *cpu, *request, replies, wait);
+                return Answer::Walk(steps, outcome);
+            }
             _ => return perform(&mut self.shared(), call, caller),
         }
         Answer::Done

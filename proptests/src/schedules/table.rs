@@ -4,9 +4,9 @@ use super::overlap;
 use crate::drive::{Answer, Call, Caller, Held, asked_gfp};
 use crate::engine::Finding;
 use crate::histories::Event;
-use crate::marks::Marks;
+use crate::marks::{Mark, Marks};
 use crate::script::{Handle, Op, Script};
-use mmspec_model::contract::Outcome;
+use mmspec_model::contract::{Outcome, SlowStep};
 use mmspec_model::laws::{Live, LiveBlock, Past};
 use mmspec_model::vocab::{CpuId, Gfp, MigrateType, Order, Pfn, Tunables, ZoneIdx};
 use std::collections::BTreeMap;
@@ -24,7 +24,10 @@ pub(super) struct Flight {
 
 /// Whether a call may put pages on a CPU's lists.
 const fn fills_lists(call: &Call) -> bool {
-    matches!(call, Call::Alloc(..) | Call::Bulk(..) | Call::Free(..) | Call::FreeBatch(..))
+    matches!(
+        call,
+        Call::Alloc(..) | Call::Bulk(..) | Call::Free(..) | Call::FreeBatch(..) | Call::Slow(..)
+    )
 }
 
 /// See the module. Not shuttle's lock: it is no part of what is tested, and it is never held across
@@ -200,8 +203,14 @@ impl Shared {
                 self.own(at, *handle, *pfn, request.order, asked_gfp(request), script);
                 self.past.highatomic |= request.attempt.is_some();
             }
-            (Op::Slow { handle, request, .. }, _, Answer::Walk(_, Outcome::Page(pfn))) => {
-                self.own(at, *handle, *pfn, request.order, asked_gfp(request), script);
+            (Op::Slow { handle, request, .. }, _, Answer::Walk(steps, outcome)) => {
+                if let Outcome::Page(pfn) = outcome {
+                    self.own(at, *handle, *pfn, request.order, asked_gfp(request), script);
+                }
+                if steps.contains(&SlowStep::DrainWait) {
+                    self.marks.hit(Mark::WalkWaited);
+                }
+                // A walk without a page may have released a reserve.
                 self.past.highatomic = true;
             }
             (Op::Bulk { handles, gfp, .. }, _, Answer::Bulk(slots, _)) => {
