@@ -21,7 +21,7 @@ fn folder(name: &str) -> PathBuf {
 
 #[test]
 fn a_full_run_is_green_and_reports_what_json_md_says() {
-    let mut options = Options::new(7, Duration::from_secs(14));
+    let mut options = Options::new(7, Duration::from_secs(20));
     options.failures = None;
     let report = check::check(&options).expect("runs");
     for failure in &report.failures {

@@ -9,7 +9,7 @@ use mmspec_model::vocab::{CpuId, Gfp, Machine, Order, PfnRange, Rules};
 use mmspec_proptests::engine::Folder;
 use mmspec_proptests::generate::{self, Limits, Rng};
 use mmspec_proptests::script::{Handle, Op, Script};
-use mmspec_snapshots::{SCENARIOS, record};
+use mmspec_snapshots::{SCENARIOS, record, rules_of};
 use std::error::Error;
 use std::fs;
 use std::path::Path;

@@ -255,8 +255,12 @@ impl Builder<'_> {
     fn strew(&mut self) {
         while !self.full() && self.rng.percent(self.profile.aux_percent) {
             let kind = AUX[self.rng.weighted(&self.profile.aux)];
-            let op = self.aux(kind);
-            self.ops.push(op);
+            // A daemon alone gets somewhere: from a shrink to its sleep takes some steps.
+            let steps = if kind == Aux::Kswapd { self.rng.between(1, 6) } else { 1 };
+            for _ in 0..steps {
+                let op = self.aux(kind);
+                self.ops.push(op);
+            }
         }
     }
 

@@ -151,7 +151,7 @@ pub fn replay<S: Subject>(script: &Script, boot: Boot<S>, schedule: &Schedule) -
 }
 
 /// Schedules for each script before the next one.
-const FOR_EACH: u64 = 96;
+const FOR_EACH: u64 = 48;
 
 /// Generated scripts under random and PCT schedules within the budget, judged by the laws; `cases`
 /// of the budget count schedules. Small scripts are also run depth first, as far as a bound allows.

@@ -38,7 +38,7 @@ enum Theme {
 /// A script for threads: mostly a small machine with two or three CPUs, so that they meet.
 #[must_use]
 pub fn script(rng: &mut Rng, case: u64) -> Script {
-    let theme = match rng.weighted(&[56, 16, 14, 6, 9, 14, 20]) {
+    let theme = match rng.weighted(&[40, 16, 14, 12, 9, 14, 20]) {
         0 => Theme::None,
         1 => Theme::Isolation,
         2 => Theme::Hotplug,

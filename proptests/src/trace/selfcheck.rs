@@ -20,7 +20,7 @@ use mmspec_model::knowledge::{Shape, TypeSet};
 use mmspec_model::reference::Reference;
 use mmspec_model::reference::pcp::PcpSizes;
 use mmspec_model::vocab::{
-    AllocFlags, CpuId, MigrateType, Order, Pfn, PfnRange, ZoneIdx, ZoneName,
+    AllocFlags, CpuId, Gfp, MigrateType, Order, Pfn, PfnRange, ZoneIdx, ZoneName,
 };
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -86,6 +86,10 @@ fn traceable(mut script: Script) -> Script {
     script.ops.retain(|op| match op {
         Op::Alloc { request, .. } => {
             !request.attempt.is_some_and(|(_, flags)| flags.contains(AllocFlags::HIGHATOMIC))
+        }
+        // A walk that cannot wait reserves pageblocks.
+        Op::Slow { request, .. } => {
+            request.order == Order::ZERO || request.gfp.contains(Gfp::DIRECT_RECLAIM)
         }
         Op::Bulk { .. }
         | Op::FailTrylock { .. }
