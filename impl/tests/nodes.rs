@@ -149,6 +149,54 @@ fn the_heuristic_keeps_low_memory_where_it_is_scarce() {
 }
 
 #[test]
+fn the_heuristic_decides_at_its_edges() {
+    let rules = Rules { zonelist_order: ZonelistOrder::Heuristic, ..Rules::linux_6_12() };
+    // Node 0 comes to its zones (1 before 0) before those of others in node order alone.
+    let by_kind = |machine: &Machine| list(&build(machine, rules), 0, false)[1] != 0;
+    let alike = |low, normal| {
+        let of = |node| [(node, ZoneKind::Dma32, low), (node, ZoneKind::Normal, normal)];
+        machine(2, &[0, 1], &[of(0), of(1)].concat())
+    };
+    assert!(by_kind(&alike(4096, 4096)), "low is half, not more");
+    assert!(!by_kind(&alike(6144, 4096)), "more than half, though no node is mostly low");
+    assert!(by_kind(&low_and_normal(7168, [3072, 8192])), "70 %, not more");
+    assert!(!by_kind(&low_and_normal(7680, [2560, 8192])), "75 %");
+    assert!(by_kind(&low_and_normal(3072, [1024, 8192])), "75 % of a third, not more");
+    // Of three nodes the last has memory, but no Normal zone.
+    let mut three = low_and_normal(2048, [4096, 4096]);
+    three.nodes = 3;
+    let last = PfnRange::new(10_240, 14_336);
+    three.zones.push(ZoneSpan::new(ZoneKind::Movable, last).on(NodeId(2)));
+    assert!(!by_kind(&three));
+}
+
+#[test]
+fn a_cpu_counts_against_a_node_as_much_as_an_earlier_place() {
+    // From node 0, node 1 has a CPU (21) and node 2 has none (20).
+    let zones: Vec<_> = (0..3).map(|node| (node, ZoneKind::Normal, 4096)).collect();
+    let pages = build(&machine(3, &[0, 1], &zones), Rules::linux_6_12());
+    assert_eq!(list(&pages, 0, false), [0, 2, 1]);
+}
+
+#[test]
+fn lists_of_nodes_with_all_kinds_do_not_meet() {
+    let kinds = [ZoneKind::Dma, ZoneKind::Dma32, ZoneKind::Normal, ZoneKind::Movable];
+    let zones: Vec<_> =
+        [0, 1].iter().flat_map(|node| kinds.map(|kind| (*node, kind, 2048))).collect();
+    let pages = build(&machine(2, &[0, 1], &zones), Rules::linux_6_12());
+    for _ in 0..3 {
+        assert_eq!(list(&pages, 0, false), [3, 2, 1, 0, 7, 6, 5, 4]);
+        assert_eq!(list(&pages, 1, false), [7, 6, 5, 4, 3, 2, 1, 0]);
+        assert_eq!(
+            (list(&pages, 0, true), list(&pages, 1, true)),
+            (vec![3, 2, 1, 0], vec![7, 6, 5, 4])
+        );
+        // Both copies.
+        pages.rebuild_zonelists();
+    }
+}
+
+#[test]
 fn masks_and_cpusets_restrict() {
     let zones: Vec<_> = (0..3).map(|node| (node, ZoneKind::Normal, 4096)).collect();
     let pages = build(&machine(3, &[0, 1, 2], &zones), Rules::linux_6_12());

@@ -28,7 +28,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut scripts: Vec<(String, Script)> = Vec::new();
     for scenario in SCENARIOS {
         for name in scenario.presets {
-            let rules = Rules::preset(name).ok_or("a scenario names an unknown preset")?;
+            let rules = rules_of(name)?;
+            let name = name.replace(['+', '='], "-");
             scripts.push((format!("{}-{name}", scenario.name), scenario.script(rules)?));
         }
     }

@@ -15,6 +15,6 @@ mod session;
 mod traced;
 
 pub use report::report;
-pub use scenario::{Phase, SCENARIOS, Scenario};
+pub use scenario::{Phase, SCENARIOS, Scenario, rules_of};
 pub use session::{Done, Session};
 pub use traced::{Recording, record};

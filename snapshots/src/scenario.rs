@@ -10,12 +10,13 @@ pub struct Scenario {
     pub name: &'static str,
     /// The script.
     pub text: &'static str,
-    /// The presets under which it runs, in place of the rules that the script names.
+    /// The rules under which it runs, in place of those that the script names: a preset, and switches
+    /// on top of it (`linux_3_17+fair_policy=3.16`).
     pub presets: &'static [&'static str],
 }
 
 /// The scenarios of this package.
-pub const SCENARIOS: [Scenario; 3] = [
+pub const SCENARIOS: [Scenario; 5] = [
     Scenario {
         name: "vm-512m",
         text: include_str!("../scenarios/vm-512m.mms"),
@@ -31,7 +32,35 @@ pub const SCENARIOS: [Scenario; 3] = [
         text: include_str!("../scenarios/eight-cpus.mms"),
         presets: &["linux_6_12"],
     },
+    Scenario {
+        name: "fair-zones",
+        text: include_str!("../scenarios/fair-zones.mms"),
+        presets: &[
+            "linux_3_17+fair_policy=3.16",
+            "linux_3_17+fair_policy=3.16+kswapd_checks_low=on",
+            "linux_3_17+fair_policy=draft+kswapd_checks_low=on",
+        ],
+    },
+    Scenario {
+        name: "busy-drains",
+        text: include_str!("../scenarios/busy-drains.mms"),
+        presets: &["linux_6_1+drain_scheme=work_item", "linux_6_1"],
+    },
 ];
+
+/// The rules that a preset with switches names.
+///
+/// # Errors
+/// No such preset or switch; the error's line is that of a script that says the same.
+pub fn rules_of(preset: &str) -> Result<Rules, ParseError> {
+    let mut text = String::from("mms 1\nmachine cpus=1\nzone Normal 0x0..0x400\n");
+    for (at, word) in preset.split('+').enumerate() {
+        text.push_str(if at == 0 { "rules " } else { "rule " });
+        text.push_str(word);
+        text.push('\n');
+    }
+    Script::parse(preset, &text).map(|script| script.rules)
+}
 
 /// A part of a scenario.
 #[derive(Clone, PartialEq, Eq, Debug)]

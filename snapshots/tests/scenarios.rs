@@ -2,14 +2,13 @@
 
 use mmspec_impl::OwnedAllocator;
 use mmspec_model::reference::Reference;
-use mmspec_model::vocab::Rules;
-use mmspec_snapshots::{SCENARIOS, report};
+use mmspec_snapshots::{SCENARIOS, report, rules_of};
 
 #[track_caller]
 fn check(name: &str) {
     let scenario = SCENARIOS.iter().find(|known| known.name == name).expect("a scenario");
     for preset in scenario.presets {
-        let rules = Rules::preset(preset).expect("a preset");
+        let rules = rules_of(preset).expect("a preset");
         let script = scenario.script(rules).expect("the script parses");
         let phases = scenario.phases(&script).expect("the script parses");
 
@@ -32,7 +31,7 @@ fn check(name: &str) {
         assert_eq!(expected.len(), text.len(), "{name} under {preset}: one report is longer");
 
         insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
-            insta::assert_snapshot!(format!("{name}-{preset}"), expected);
+            insta::assert_snapshot!(format!("{name}-{}", preset.replace(['+', '='], "-")), expected);
         });
     }
 }
@@ -50,4 +49,14 @@ fn zone_edges_holes_and_cma_at_odd_places() {
 #[test]
 fn eight_cpus_and_a_movable_zone() {
     check("eight-cpus");
+}
+
+#[test]
+fn fair_turns_of_three_kernels() {
+    check("fair-zones");
+}
+
+#[test]
+fn drains_of_busy_cpus_by_both_schemes() {
+    check("busy-drains");
 }

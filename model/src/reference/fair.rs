@@ -164,6 +164,7 @@ impl Reference {
             }
             policy @ (FairPolicy::Draft | FairPolicy::V3_17) => (0..self.zones.len())
                 .filter(|&z| self.zones[z].node == local && self.zones[z].kind <= top)
+                .filter(|&z| self.zones[z].managed > 0)
                 .filter(|&z| {
                     policy == FairPolicy::V3_17
                         || self.zones[z].flags.contains(ZoneFlags::FAIR_DEPLETED)

@@ -1,6 +1,7 @@
 //! Marks: named situations that a run must reach. A clean run that never merged to the top or
 //! never met a busy list says little; the report lists what was reached.
 
+mod nodes;
 mod watch;
 
 pub use watch::{Moment, Watcher};
@@ -98,6 +99,23 @@ marks! {
     SharedPageblock = "two zones shared a pageblock",
     FilledUp = "nine tenths of the memory were held",
     Emptied = "everything was given back",
+    NodeMissed = "another node served than the preferred one",
+    OtherNode = "a zone of another node than the CPU's served",
+    RemoteExpired = "a worker drained lists of another node's zone that had not been used",
+    ZonelistsRebuilt = "the zonelists were built anew",
+    BatchDepleted = "a zone's allocation batch was used up",
+    BatchesReset = "allocation batches were reset",
+    WalkServed = "a walk through the slow path ended with a page after the embedder was asked",
+    WalkGaveUp = "a walk through the slow path gave up",
+    WalkWasLong = "a walk asked the embedder more than forty times",
+    WalkWaitedForWork = "a walk waited for a drain by work items",
+    Throttled = "a request was held back while reserves were low",
+    KillAsked = "a walk asked for a kill",
+    Yielded = "a request that may not fail let others run",
+    KswapdNapped = "kswapd took its nap",
+    KswapdSlept = "kswapd went back to sleep",
+    KswapdUrgent = "kswapd raised its priority past 10",
+    BoostWorkedOff = "kswapd worked off a boost",
     ListsBusy = "an owner found its lists locked by another CPU",
     WeakFailed = "a weak compare-and-swap failed for no reason",
     DrainMetCall = "lists were drained while their CPU was in a call",

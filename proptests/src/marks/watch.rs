@@ -72,6 +72,7 @@ impl Watcher {
             _ => {}
         }
         self.work(marks, moment);
+        super::nodes::watch(marks, moment);
         watch(marks, moment);
     }
 

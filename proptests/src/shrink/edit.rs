@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// What a position of a pass holds.
 pub(super) enum Edit {
-    Candidate(Script),
+    Candidate(Box<Script>),
     /// This edit does not apply; later ones may.
     Nothing,
     /// No more edits in this pass.
@@ -18,7 +18,11 @@ pub(super) enum Edit {
 
 /// A candidate if it differs and is valid.
 fn offer(old: &Script, new: Script) -> Edit {
-    if new != *old && new.validate().is_ok() { Edit::Candidate(new) } else { Edit::Nothing }
+    if new != *old && new.validate().is_ok() {
+        Edit::Candidate(Box::new(new))
+    } else {
+        Edit::Nothing
+    }
 }
 
 pub(super) fn drop_chunk(script: &Script, chunk: usize, at: usize) -> Edit {
@@ -29,7 +33,7 @@ pub(super) fn drop_chunk(script: &Script, chunk: usize, at: usize) -> Edit {
     };
     let mut new = script.clone();
     new.ops.drain(end.saturating_sub(chunk)..end);
-    Edit::Candidate(new)
+    Edit::Candidate(Box::new(new))
 }
 
 pub(super) fn drop_life(script: &Script, at: usize) -> Edit {

@@ -61,8 +61,8 @@ impl Shrinker {
         while !self.done {
             match self.edit() {
                 Edit::Candidate(script) => {
-                    self.pending = Some(script.clone());
-                    return Some(script);
+                    self.pending = Some((*script).clone());
+                    return Some(*script);
                 }
                 Edit::Nothing => self.at += 1,
                 Edit::End => self.next_pass(),

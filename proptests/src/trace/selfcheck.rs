@@ -56,8 +56,12 @@ pub fn run(config: &Config<'_>) -> EngineReport {
                 }
             }
         }
+        let sized =
+            recorded.iter().filter(|recorded: &&Recorded| !recorded.sizes.is_empty()).count();
         if recorded.len() < CANARY_CASES {
             recorded.extend(record(&script));
+        } else if sized < CANARY_CASES / 2 {
+            recorded.extend(record(&script).filter(|recorded| !recorded.sizes.is_empty()));
         }
     }
     report.cancelled = clock.cancelled();
@@ -206,7 +210,7 @@ impl Lines {
 /// Operations that move the limits of the per-CPU lists, or a flag that they go by: a request of
 /// several pages that finds no block sets the zone's "below HIGH" however much is free.
 fn changes_limits(op: &Op) -> bool {
-    if let Op::Alloc { request, .. } = op {
+    if let Op::Alloc { request, .. } | Op::Slow { request, .. } = op {
         return request.order > Order::ZERO;
     }
     matches!(
@@ -215,6 +219,7 @@ fn changes_limits(op: &Op) -> bool {
             | Op::ReclaimActive { .. }
             | Op::PcpDisable { .. }
             | Op::PcpEnable { .. }
+            | Op::Kswapd { .. }
             | Op::CpuOnline { .. }
     )
 }

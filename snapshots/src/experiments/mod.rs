@@ -7,6 +7,7 @@
 //! their sources or from the middle of a stated range, and a ratio outside its window stays. All of
 //! it is a function of the code: two runs give the same bytes.
 
+mod r2;
 mod r4;
 mod render;
 
@@ -203,7 +204,7 @@ pub struct Entry {
 }
 
 /// Every experiment.
-pub const EXPERIMENTS: [Entry; 1] = [r4::R4];
+pub const EXPERIMENTS: [Entry; 2] = [r2::R2, r4::R4];
 
 /// The experiment of that name.
 #[must_use]
