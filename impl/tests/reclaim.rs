@@ -212,6 +212,22 @@ fn with_both_types_the_rest_of_the_smaller_is_left_once_enough_is_reclaimed() {
 }
 
 #[test]
+fn files_go_first_while_there_are_enough_and_anonymous_memory_when_they_are_few() {
+    let gentle = Shrink { priority: 4, ..GENTLE };
+    let bench = Bench::small(true);
+    bench.fill(LruList::InactiveAnon, 512, Gfp::HIGHUSER_MOVABLE);
+    bench.fill(LruList::InactiveFile, 1024, Gfp::HIGHUSER_MOVABLE);
+    assert_eq!(bench.shrink(gentle), Shrunk { scanned: 32, reclaimed: 32 });
+    assert_eq!(bench.sizes(), [512, 0, 992, 0, 0], "plenty of files");
+    // 20 file pages and 126 free ones are less than HIGH, 192.
+    let bench = Bench::small(true);
+    bench.fill(LruList::InactiveAnon, 3950, Gfp::HIGHUSER_MOVABLE);
+    bench.fill(LruList::InactiveFile, 20, Gfp::HIGHUSER_MOVABLE);
+    bench.shrink(gentle);
+    assert_eq!(bench.sizes(), [3918, 0, 20, 0, 0], "hardly any");
+}
+
+#[test]
 fn used_pages_stay() {
     let bench = Bench::small(true);
     let pfns = bench.fill(LruList::InactiveFile, 6, Gfp::HIGHUSER_MOVABLE);
