@@ -228,6 +228,17 @@ fn files_go_first_while_there_are_enough_and_anonymous_memory_when_they_are_few(
 }
 
 #[test]
+fn a_node_with_lists_and_no_zones_has_nothing_to_give() {
+    let mut bench = Bench::small(false);
+    let size = StorageSize::of(&Machine::new(1, &[(ZoneKind::Normal, 0, 4096)]).as_ref());
+    let longer = LruStorage::on_heap(&StorageSize { nodes: 3, ..size });
+    bench.lru = Lru::new(&size, longer, false).unwrap();
+    bench.fill(LruList::InactiveFile, 8, Gfp::HIGHUSER_MOVABLE);
+    assert_eq!(bench.reclaim().shrink_node(CPU0, NodeId(1), &HARD), Shrunk::default());
+    assert_eq!(bench.shrink(HARD).reclaimed, 8);
+}
+
+#[test]
 fn used_pages_stay() {
     let bench = Bench::small(true);
     let pfns = bench.fill(LruList::InactiveFile, 6, Gfp::HIGHUSER_MOVABLE);
