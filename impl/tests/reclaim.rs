@@ -499,6 +499,21 @@ fn reclaim_for_large_blocks_goes_on_until_compaction_can_work() {
 }
 
 #[test]
+fn compaction_for_costly_blocks_wants_more_pages_free() {
+    // Only every other page can go, so that no block comes free: reclaim ends, in batches of 32, where
+    // twice the block is free above LOW (160 + 32), or above MIN for a small one (128 + 16).
+    for (order, reclaimed) in [(4, 224), (3, 160)] {
+        let bench = Bench::small(false);
+        let pfns = bench.fill(LruList::InactiveFile, 4096, Gfp::HIGHUSER_MOVABLE);
+        pfns.iter().filter(|pfn| pfn.0 % 2 == 1).for_each(|pfn| {
+            assert!(bench.lru.remove(&bench.pages, *pfn));
+        });
+        let done = bench.shrink(Shrink { order: Order::of(order), ..HARD });
+        assert_eq!(done.reclaimed, reclaimed, "order {order}");
+    }
+}
+
+#[test]
 fn the_allocator_knows_what_could_be_reclaimed() {
     let bench = Bench::small(false);
     bench.fill(LruList::InactiveFile, 4096, Gfp::HIGHUSER_MOVABLE);
