@@ -229,3 +229,64 @@ fn the_old_check_wants_room_in_every_order() {
     // Order 3: 240 − 7 − 60 × 4 is below 0.
     assert!(!passes(3));
 }
+
+/// Fill the zone of DMA32 and let its requests fail twice: the zones that the second one looks at.
+fn scanned_in_vain(pages: &OwnedAllocator) -> u64 {
+    let dma = Request::new(Order::of(9), Gfp::DMA32);
+    let fill = dma.at(Mark::Min, AllocFlags::NO_WATERMARKS);
+    while pages.alloc_pages(CPU0, fill).page().is_some() {}
+    assert_eq!(pages.alloc_pages(CPU0, dma), Outcome::SlowPath);
+    let before = pages.events().zones_scanned;
+    assert_eq!(pages.alloc_pages(CPU0, dma), Outcome::SlowPath);
+    pages.events().zones_scanned - before
+}
+
+#[test]
+fn a_scan_without_fairness_follows_for_the_sake_of_other_nodes() {
+    // The second request meets a new batch, and no pages. 3.16 always gives batches and looks again,
+    // 4.7 does so only after it skipped a zone; the others also where there is another node.
+    for (policy, one, two) in [
+        (FairPolicy::V3_16, 2, 2),
+        (FairPolicy::Draft, 1, 2),
+        (FairPolicy::V3_17, 1, 2),
+        (FairPolicy::V4_7, 1, 1),
+    ] {
+        assert_eq!(scanned_in_vain(&turns(rules(policy), false)), one, "{policy:?}, one node");
+        assert_eq!(scanned_in_vain(&turns(rules(policy), true)), two, "{policy:?}, two nodes");
+    }
+}
+
+#[test]
+fn what_a_zone_is_overdrawn_by_is_forgiven() {
+    let pages = turns(rules(FairPolicy::V3_17), false);
+    // 16 of Normal's 16, then 16 of DMA32's 8; then both get new batches, and Normal gives 16.
+    assert_eq!(served(&pages, 4, 2), [1, 0]);
+    assert_eq!(pages.zone_state(ZoneIdx(0)).nr_alloc_batch, -8);
+    assert_eq!(served(&pages, 4, 1), [1]);
+    let batches = [0, 1].map(|zone| pages.zone_state(ZoneIdx(zone)).nr_alloc_batch);
+    assert_eq!(batches, [8, 0]);
+}
+
+#[test]
+fn a_zone_without_managed_pages_gets_no_batch() {
+    let zones = [
+        (ZoneKind::Dma, 0, 4096),
+        (ZoneKind::Dma32, 4096, 12_288),
+        (ZoneKind::Normal, 12_288, 28_672),
+    ];
+    let mut machine = Machine::new(1, &zones);
+    machine.reserved.push(PfnRange::new(0, 4096));
+    let tunables = Tunables {
+        min_free_kbytes: Some(384),
+        lowmem_reserve_ratio: [0; 4],
+        ..Tunables::default()
+    };
+    for policy in [FairPolicy::V3_16, FairPolicy::V3_17, FairPolicy::V4_7] {
+        let pages: OwnedAllocator =
+            OwnedAllocator::new(machine.as_ref(), rules(policy), tunables).unwrap();
+        assert_eq!(pages.zone_state(ZoneIdx(0)).managed, 0);
+        let request = Request::new(Order::of(2), Gfp::KERNEL);
+        (0..7).for_each(|_| assert!(pages.alloc_pages(CPU0, request).page().is_some()));
+        assert_eq!(pages.events().fair_resets, 2, "{policy:?}: DMA32 and Normal");
+    }
+}

@@ -5,8 +5,11 @@ mod common;
 use common::{CPU0, NORMAL, Pages, single_zone};
 use mmspec_impl::OwnedAllocator;
 use mmspec_model::{
-    contract::{KswapdReply, KswapdStep, Outcome, Request},
-    vocab::{AllocFlags, Gfp, Mark, NodeId, Order, Pfn, Rules, ZoneFlags, ZoneKind},
+    contract::{KswapdReply, KswapdStep, Outcome, Request, SlowStep},
+    vocab::{
+        AllocFlags, CpuId, Gfp, Machine, Mark, NodeId, Order, Pfn, Rules, Tunables, ZoneFlags,
+        ZoneKind,
+    },
 };
 use std::vec::Vec;
 
@@ -226,4 +229,77 @@ fn fail_all(pages: &OwnedAllocator) {
         Request::new(Order::ZERO, Gfp::HIGHUSER_MOVABLE).at(Mark::Min, AllocFlags::NO_WATERMARKS);
     while pages.alloc_pages(CPU0, all).page().is_some() {}
     pages.tick(CPU0);
+}
+
+#[test]
+fn a_balanced_node_sleeps_on_and_is_compacted_for_those_who_cannot_wait() {
+    // A walk on a zone that is almost empty: step B comes before its look at the lists.
+    let pages = single_zone(1, 4096, Rules::linux_6_12());
+    for (gfp, kcompactd_wakeups) in [(Gfp::NOWAIT, 1), (Gfp::KERNEL, 1), (Gfp::ATOMIC, 2)] {
+        let mut walk = pages.slow_begin(CPU0, Request::new(Order::ZERO, gfp));
+        pages.slow_step(&mut walk, None);
+        let state = pages.node_state(NODE);
+        assert_eq!((state.kswapd_awake, state.wakeups), (false, 0), "{gfp}");
+        assert_eq!(state.kcompactd_wakeups, kcompactd_wakeups, "{gfp}");
+    }
+}
+
+#[test]
+fn who_is_held_back_wakes_it_whatever_was_asked_for() {
+    let (pages, _) = full();
+    pages.set_reclaimable(NORMAL, 1000);
+    let request = Request::new(Order::ZERO, Gfp::KERNEL - Gfp::KSWAPD_RECLAIM);
+    for _ in 0..2 {
+        let mut walk = pages.slow_begin(CPU0, request);
+        let step = pages.slow_step(&mut walk, None);
+        assert!(matches!(step, SlowStep::Throttle { .. }), "{step:?}");
+        let state = pages.node_state(NODE);
+        assert_eq!((state.kswapd_awake, state.wakeups), (true, 1));
+    }
+}
+
+#[test]
+fn below_the_drift_mark_free_pages_are_counted_exactly() {
+    // HIGH is 96 and the drift mark 160; diffs up to 8 stay with their CPUs.
+    let pages = single_zone(8, 1024, Rules::linux_6_12());
+    pages.pcp_disable(CPU0, NORMAL);
+    let mut held = Pages::new(&pages);
+    let all =
+        Request::new(Order::ZERO, Gfp::HIGHUSER_MOVABLE).at(Mark::Min, AllocFlags::NO_WATERMARKS);
+    let pfns: Vec<_> = core::iter::from_fn(|| held.request(all)).collect();
+    pages.tick(CPU0);
+    fail(&pages, 0);
+    let free = |cpu, frames: &[Pfn]| {
+        frames.iter().for_each(|pfn| pages.free_pages(CpuId(cpu), *pfn, Order::ZERO));
+    };
+    free(0, &pfns[..92]);
+    pages.tick(CPU0);
+    free(1, &pfns[92..95]);
+    free(2, &pfns[95..98]);
+    let state = pages.zone_state(NORMAL);
+    assert_eq!((state.nr_free_pages, state.nr_free_pages_exact), (92, 98));
+    assert_eq!(pages.kswapd_step(NODE, None), KswapdStep::Nap, "balanced");
+}
+
+#[test]
+fn a_node_is_asked_once_for_all_its_zones() {
+    let machine = Machine::new(1, &[(ZoneKind::Dma32, 0, 4096), (ZoneKind::Normal, 4096, 8192)]);
+    let pages: OwnedAllocator =
+        OwnedAllocator::new(machine.as_ref(), Rules::linux_6_12(), Tunables::default()).unwrap();
+    let mut walk = pages.slow_begin(CPU0, Request::new(Order::ZERO, Gfp::NOWAIT));
+    pages.slow_step(&mut walk, None);
+    assert_eq!(pages.node_state(NODE).kcompactd_wakeups, 1);
+}
+
+#[test]
+fn one_page_reclaimed_gives_hope_again() {
+    let (pages, _) = full();
+    fail(&pages, 0);
+    pages.kswapd_step(NODE, None);
+    (0..12).for_each(|_| {
+        pages.kswapd_step(NODE, shrunk(1000, 0));
+    });
+    assert_eq!(pages.node_state(NODE).kswapd_failures, 1);
+    pages.kswapd_step(NODE, shrunk(1000, 1));
+    assert_eq!(pages.node_state(NODE).kswapd_failures, 0);
 }

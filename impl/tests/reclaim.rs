@@ -212,6 +212,33 @@ fn with_both_types_the_rest_of_the_smaller_is_left_once_enough_is_reclaimed() {
 }
 
 #[test]
+fn files_go_first_while_there_are_enough_and_anonymous_memory_when_they_are_few() {
+    let gentle = Shrink { priority: 4, ..GENTLE };
+    let bench = Bench::small(true);
+    bench.fill(LruList::InactiveAnon, 512, Gfp::HIGHUSER_MOVABLE);
+    bench.fill(LruList::InactiveFile, 1024, Gfp::HIGHUSER_MOVABLE);
+    assert_eq!(bench.shrink(gentle), Shrunk { scanned: 32, reclaimed: 32 });
+    assert_eq!(bench.sizes(), [512, 0, 992, 0, 0], "plenty of files");
+    // 20 file pages and 126 free ones are less than HIGH, 192.
+    let bench = Bench::small(true);
+    bench.fill(LruList::InactiveAnon, 3950, Gfp::HIGHUSER_MOVABLE);
+    bench.fill(LruList::InactiveFile, 20, Gfp::HIGHUSER_MOVABLE);
+    bench.shrink(gentle);
+    assert_eq!(bench.sizes(), [3918, 0, 20, 0, 0], "hardly any");
+}
+
+#[test]
+fn a_node_with_lists_and_no_zones_has_nothing_to_give() {
+    let mut bench = Bench::small(false);
+    let size = StorageSize::of(&Machine::new(1, &[(ZoneKind::Normal, 0, 4096)]).as_ref());
+    let longer = LruStorage::on_heap(&StorageSize { nodes: 3, ..size });
+    bench.lru = Lru::new(&size, longer, false).unwrap();
+    bench.fill(LruList::InactiveFile, 8, Gfp::HIGHUSER_MOVABLE);
+    assert_eq!(bench.reclaim().shrink_node(CPU0, NodeId(1), &HARD), Shrunk::default());
+    assert_eq!(bench.shrink(HARD).reclaimed, 8);
+}
+
+#[test]
 fn used_pages_stay() {
     let bench = Bench::small(true);
     let pfns = bench.fill(LruList::InactiveFile, 6, Gfp::HIGHUSER_MOVABLE);
@@ -469,6 +496,21 @@ fn reclaim_for_large_blocks_goes_on_until_compaction_can_work() {
     let small = Shrink { order: Order::of(2), priority: 10, ..HARD };
     assert_eq!(full().shrink(small).reclaimed, 4);
     assert_eq!(full().shrink(Shrink { priority: 0, ..small }).reclaimed, 160);
+}
+
+#[test]
+fn compaction_for_costly_blocks_wants_more_pages_free() {
+    // Only every other page can go, so that no block comes free: reclaim ends, in batches of 32, where
+    // twice the block is free above LOW (160 + 32), or above MIN for a small one (128 + 16).
+    for (order, reclaimed) in [(4, 224), (3, 160)] {
+        let bench = Bench::small(false);
+        let pfns = bench.fill(LruList::InactiveFile, 4096, Gfp::HIGHUSER_MOVABLE);
+        pfns.iter().filter(|pfn| pfn.0 % 2 == 1).for_each(|pfn| {
+            assert!(bench.lru.remove(&bench.pages, *pfn));
+        });
+        let done = bench.shrink(Shrink { order: Order::of(order), ..HARD });
+        assert_eq!(done.reclaimed, reclaimed, "order {order}");
+    }
 }
 
 #[test]

@@ -382,6 +382,35 @@ fn who_cannot_wait_and_is_urgent_may_leave_its_cpuset() {
 }
 
 #[test]
+fn only_urgent_blocks_come_with_a_reserve() {
+    // Until 6.12 any block for a request that cannot wait; in 6.18 it has to be urgent as well.
+    let (old, new) = (Rules::linux_6_12(), Rules::linux_6_18());
+    for (rules, gfp, block, reserved) in [
+        (old, Gfp::NOWAIT, 1, 512),
+        (new, Gfp::NOWAIT, 1, 0),
+        (new, Gfp::ATOMIC, 0, 0),
+        (new, Gfp::KERNEL, 1, 0),
+        (new, Gfp::ATOMIC, 1, 512),
+    ] {
+        let pages = single_zone(1, 131_072, rules);
+        let mut walk = pages.slow_begin(CPU0, Request::new(order(block), gfp));
+        assert!(is_page(pages.slow_step(&mut walk, None)));
+        let state = pages.zone_state(NORMAL);
+        assert_eq!(state.nr_reserved_highatomic, reserved, "{gfp}, order {block}");
+    }
+}
+
+#[test]
+fn who_cannot_wait_and_is_urgent_may_leave_its_mask() {
+    for (gfp, served) in [(Gfp::ATOMIC, true), (Gfp::NOWAIT, false)] {
+        let pages = two_nodes(Rules::linux_6_12());
+        empty(&pages, 0);
+        let request = Request::new(Order::ZERO, gfp).within(NodeMask(1));
+        assert_eq!(is_page(first(&pages, request).1), served, "{gfp}");
+    }
+}
+
+#[test]
 fn a_changed_cpuset_is_noticed_before_the_killer_and_at_the_end() {
     // Costly and NORETRY: the walk would end at nopage. The rebuild count is as it was.
     let pages = two_nodes(Rules::linux_6_12());

@@ -75,6 +75,21 @@ pub(super) fn note_cost(lists: &mut NodeLists, file: bool, cost: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::platform::StdPlatform;
+
+    #[test]
+    fn costs_fade_beyond_a_quarter_of_the_lists() {
+        let node = super::super::LruNode::<StdPlatform>::new();
+        let mut lists = node.0.lock();
+        lists.pages[LruList::InactiveFile.index()][0] = 600;
+        lists.pages[LruList::ActiveAnon.index()][1] = 400;
+        note_cost(&mut lists, true, 100);
+        assert_eq!(lists.cost, [0, 100]);
+        note_cost(&mut lists, false, 150);
+        assert_eq!(lists.cost, [150, 100], "a quarter, not more");
+        note_cost(&mut lists, false, 50);
+        assert_eq!(lists.cost, [100, 50]);
+    }
 
     #[test]
     fn inactive_lists_may_be_shorter_on_large_machines() {
