@@ -363,6 +363,8 @@ fn nodes_whose_kswapd_works_are_passed_over_first() {
             pages.free_pages(CPU0, Pfn(pfn), Order::ZERO);
         }
         assert_eq!(node(request), Some(u64::from(avoids)), "while it works");
+        let within = request.within(NodeMask(3));
+        assert_eq!(node(within), Some(u64::from(avoids)), "nor by the long way");
         assert_eq!(node(Request { gfp: Gfp::KERNEL | Gfp::THISNODE, ..request }), Some(0));
         empty(&pages, 1);
         assert_eq!(node(request), Some(0), "better a busy node than none");
