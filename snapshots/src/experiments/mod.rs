@@ -7,6 +7,7 @@
 //! their sources or from the middle of a stated range, and a ratio outside its window stays. All of
 //! it is a function of the code: two runs give the same bytes.
 
+mod known;
 mod r2;
 mod r4;
 mod render;

@@ -1,15 +1,7 @@
 //! The machines, the load and the costs, fixed before the first run.
 
 use crate::experiments::Parameter;
-
-/// One parameter: where it is from, and how far it may be off.
-struct Known {
-    name: &'static str,
-    unit: &'static str,
-    get: fn(&mut Model) -> &mut u64,
-    /// `Ok`: its source. `Err`: the plausible range; the value is its geometric middle.
-    source: Result<&'static str, (u64, u64)>,
-}
+use crate::experiments::known::{Known, parameters, variations};
 
 /// Everything that the simulation rests on. Times in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,7 +42,7 @@ impl Model {
         reclaim: 300,
     };
 
-    const KNOWN: [Known; 10] = [
+    const KNOWN: [Known<Self>; 10] = [
         Known {
             name: "memory of a node",
             unit: "MiB",
@@ -114,32 +106,22 @@ impl Model {
     ];
 
     /// For the report.
-    pub(super) fn parameters(mut self) -> Vec<Parameter> {
-        Self::KNOWN
-            .iter()
-            .map(|known| Parameter {
-                name: known.name.to_owned(),
-                value: *(known.get)(&mut self) as f64,
-                unit: known.unit.to_owned(),
-                source: match known.source {
-                    Ok(source) => source.to_owned(),
-                    Err(_) => "no source: middle of the range".to_owned(),
-                },
-                range: known.source.err().map(|(least, most)| (least as f64, most as f64)),
-            })
-            .collect()
+    pub(super) fn parameters(self) -> Vec<Parameter> {
+        parameters(self, &Self::KNOWN)
     }
 
     /// The model with each parameter that has no source halved, and doubled.
     pub(super) fn variations(self) -> Vec<(&'static str, Self, Self)> {
-        let unsourced = Self::KNOWN.iter().filter(|known| known.source.is_err());
-        unsourced
-            .map(|known| {
-                let (mut half, mut double) = (self, self);
-                *(known.get)(&mut half) /= 2;
-                *(known.get)(&mut double) *= 2;
-                (known.name, half, double)
-            })
-            .collect()
+        variations(self, &Self::KNOWN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_without_a_source_are_the_middle_of_their_range() {
+        assert_eq!(crate::experiments::known::off_the_middle(Model::STATED, &Model::KNOWN), None);
     }
 }

@@ -1,16 +1,8 @@
 //! The machine, the load and the costs, fixed before the first run.
 
 use crate::experiments::Parameter;
+use crate::experiments::known::{Known, parameters, variations};
 use mmspec_proptests::generate::Rng;
-
-/// One parameter: where it is from, and how far it may be off.
-struct Known {
-    name: &'static str,
-    unit: &'static str,
-    get: fn(&mut Model) -> &mut u64,
-    /// `Ok`: its source. `Err`: the plausible range; the value is its geometric middle.
-    source: Result<&'static str, (u64, u64)>,
-}
 
 /// Everything that the simulation rests on. Times in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,7 +58,7 @@ impl Model {
         wake: 3_000,
     };
 
-    const KNOWN: [Known; 15] = [
+    const KNOWN: [Known<Self>; 15] = [
         Known { name: "busy CPUs", unit: "", get: |model| &mut model.cpus, source: Err((2, 32)) },
         Known {
             name: "simulated time",
@@ -145,27 +137,13 @@ impl Model {
     ];
 
     /// All parameters, for the report.
-    pub(super) fn parameters(mut self) -> Vec<Parameter> {
-        Self::KNOWN
-            .iter()
-            .map(|known| Parameter {
-                name: known.name.to_owned(),
-                value: *(known.get)(&mut self) as f64,
-                unit: known.unit.to_owned(),
-                source: known.source.map_or("no source: middle of the range", |it| it).to_owned(),
-                range: known.source.err().map(|(low, high)| (low as f64, high as f64)),
-            })
-            .collect()
+    pub(super) fn parameters(self) -> Vec<Parameter> {
+        parameters(self, &Self::KNOWN)
     }
 
     /// Each parameter without a source, with the model in which it is halved and doubled.
-    pub(super) fn variations(self) -> impl Iterator<Item = (&'static str, Self, Self)> {
-        Self::KNOWN.iter().filter(|known| known.source.is_err()).map(move |known| {
-            let (mut half, mut double) = (self, self);
-            *(known.get)(&mut half) /= 2;
-            *(known.get)(&mut double) *= 2;
-            (known.name, half, double)
-        })
+    pub(super) fn variations(self) -> Vec<(&'static str, Self, Self)> {
+        variations(self, &Self::KNOWN)
     }
 
     /// The next stretch without a reschedule: log-uniform from a microsecond up to the longest short
@@ -198,14 +176,7 @@ mod tests {
 
     #[test]
     fn values_without_a_source_are_the_middle_of_their_range() {
-        let mut model = Model::STATED;
-        for known in &Model::KNOWN {
-            let value = *(known.get)(&mut model) as f64;
-            if let Err((low, high)) = known.source {
-                let middle = (low as f64 * high as f64).sqrt();
-                assert!((0.9..1.1).contains(&(value / middle)), "{}: {value}", known.name);
-            }
-        }
+        assert_eq!(crate::experiments::known::off_the_middle(Model::STATED, &Model::KNOWN), None);
     }
 
     #[test]
