@@ -131,7 +131,11 @@ impl Bench<'_> {
             };
             let freed = self.note_frees(&call);
             ledger.record(op, &call, &answer);
-            self.look(allocator);
+            // Those were looked at and judged step by step.
+            let stepped = matches!(answer, Answer::Walk(..) | Answer::Kswapd(..));
+            if !stepped {
+                self.look(allocator);
+            }
             if let (Some(marks), Some(watcher)) = (marks.as_deref_mut(), &mut watcher) {
                 let moment = Moment {
                     setting: &self.setting,
@@ -144,7 +148,7 @@ impl Bench<'_> {
                 };
                 watcher.watch(marks, &moment);
             }
-            if !matches!(answer, Answer::Walk(..)) {
+            if !stepped {
                 self.after(allocator, Some(at), op, &call, &answer, &freed)?;
             }
             self.drain_again(allocator, at, &call, &ledger)?;
