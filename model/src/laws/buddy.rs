@@ -188,7 +188,7 @@ fn cached_orders(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> 
 
 fn returns_to_start(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
     let (Step::Emptied, Some(linux)) = (seen.step, seen.linux) else { return Ok(()) };
-    if !seen.live.is_empty() {
+    if !seen.live.is_empty() || linux.has_drifted() {
         return Ok(());
     }
     for (z, (boot, now)) in linux.setting.boot.zones.iter().zip(&linux.now.zones).enumerate() {

@@ -353,6 +353,16 @@ pub struct LinuxView<'a> {
     pub asked_now: &'a [Decision],
 }
 
+impl LinuxView<'_> {
+    /// Before 6.10 a block that covers an isolated pageblock among others is listed under its first
+    /// pageblock's type, and its pages drift out of the count of free pages when they merge there
+    /// (bug P29's kind): so pages are not to be counted after an isolation under those rules.
+    #[must_use]
+    pub const fn has_drifted(&self) -> bool {
+        self.past.isolated && !self.setting.rules.split_large_frees
+    }
+}
+
 /// How a run was asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ask {
