@@ -130,15 +130,22 @@ fn a_node_without_hope_is_left_alone() {
     assert_eq!(pages.node_state(NODE).kswapd_failures, 0);
 }
 
-#[test]
-fn boosts_are_worked_off_gently() {
-    let pages = single_zone(1, 16384, Rules::linux_6_12());
-    pages.pcp_disable(CPU0, NORMAL);
-    let mut held = Pages::new(&pages);
+/// All but the last of 32 pageblocks held, and a request that mixed types in that one: the zone is
+/// boosted. The lists are disabled.
+fn boosted(pages: &OwnedAllocator) -> Pages<'_> {
+    let mut held = Pages::new(pages);
     held.fill(Order::of(9), Gfp::HIGHUSER_MOVABLE, 31);
     held.fill(Order::of(3), Gfp::HIGHUSER_MOVABLE, 1);
     let mixing = Request::new(Order::of(4), Gfp::KERNEL).at(Mark::Min, AllocFlags::NO_WATERMARKS);
     assert!(held.request(mixing).is_some());
+    held
+}
+
+#[test]
+fn boosts_are_worked_off_gently() {
+    let pages = single_zone(1, 16384, Rules::linux_6_12());
+    pages.pcp_disable(CPU0, NORMAL);
+    let mut held = boosted(&pages);
     let state = pages.zone_state(NORMAL);
     assert_eq!((state.boost, state.kswapd_wakeups), (512, 1));
     assert_eq!(pages.node_state(NODE).wakeups, 1);
@@ -164,11 +171,7 @@ fn boosts_are_worked_off_gently() {
 fn real_need_comes_before_a_boost() {
     let pages = single_zone(1, 16384, Rules::linux_6_12());
     pages.pcp_disable(CPU0, NORMAL);
-    let mut held = Pages::new(&pages);
-    held.fill(Order::of(9), Gfp::HIGHUSER_MOVABLE, 31);
-    held.fill(Order::of(3), Gfp::HIGHUSER_MOVABLE, 1);
-    let mixing = Request::new(Order::of(4), Gfp::KERNEL).at(Mark::Min, AllocFlags::NO_WATERMARKS);
-    assert!(held.request(mixing).is_some());
+    let _held = boosted(&pages);
     assert_eq!(pages.zone_state(NORMAL).boost, 512);
     // 488 of 16384 pages are free, below HIGH + 512: all means, from the start.
     let step = pages.kswapd_step(NODE, None);

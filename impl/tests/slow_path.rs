@@ -46,6 +46,22 @@ fn first(pages: &OwnedAllocator, request: Request) -> (Walk, SlowStep) {
     (walk, step)
 }
 
+/// How often a walk reclaims until it asks for the OOM lock, if reclaim always frees a page and
+/// compaction always succeeds.
+fn rounds_of_success(pages: &OwnedAllocator, request: Request) -> u32 {
+    let (mut walk, mut step) = first(pages, request);
+    let mut rounds = 0;
+    while step != SlowStep::OomLock {
+        let reply = match step {
+            SlowStep::Compact { .. } => SlowReply::Compacted(CompactResult::Success),
+            _ => SlowReply::Reclaimed(1),
+        };
+        rounds += u32::from(matches!(step, SlowStep::Reclaim { .. }));
+        step = pages.slow_step(&mut walk, Some(reply));
+    }
+    rounds
+}
+
 fn is_page(step: SlowStep) -> bool {
     matches!(step, SlowStep::Done(Outcome::Page(_)))
 }
@@ -206,16 +222,7 @@ fn compaction_gets_harder_from_round_to_round() {
     let events = pages.events();
     assert_eq!((events.compact_stall, events.compact_success, events.compact_fail), (3, 0, 3));
     // Success without a page is tried again 16 times, with each priority; skipped counts nothing.
-    let (mut walk, mut step) = first(&pages, request);
-    let mut rounds = 0;
-    while step != SlowStep::OomLock {
-        let reply = match step {
-            SlowStep::Compact { .. } => SlowReply::Compacted(CompactResult::Success),
-            _ => SlowReply::Reclaimed(1),
-        };
-        rounds += u32::from(matches!(step, SlowStep::Reclaim { .. }));
-        step = pages.slow_step(&mut walk, Some(reply));
-    }
+    let rounds = rounds_of_success(&pages, request);
     assert_eq!(rounds, 17 + 17);
     // Movable requests that are not costly do not compact first; without I/O nobody does.
     assert!(matches!(
@@ -514,16 +521,7 @@ fn what_is_free_counts_with_what_could_be() {
 fn costly_success_is_tried_four_times() {
     let (pages, _) = nearly_full(Rules::linux_6_12(), 64);
     let request = Request::new(order(4), Gfp::HIGHUSER_MOVABLE | Gfp::RETRY_MAYFAIL);
-    let (mut walk, mut step) = first(&pages, request);
-    let mut rounds = 0;
-    while step != SlowStep::OomLock {
-        let reply = match step {
-            SlowStep::Compact { .. } => SlowReply::Compacted(CompactResult::Success),
-            _ => SlowReply::Reclaimed(1),
-        };
-        rounds += u32::from(matches!(step, SlowStep::Reclaim { .. }));
-        step = pages.slow_step(&mut walk, Some(reply));
-    }
+    let rounds = rounds_of_success(&pages, request);
     assert_eq!(rounds, 5, "and the priority is as high as it gets");
 }
 

@@ -22,7 +22,7 @@ pub enum DrainBegun {
 }
 
 /// Capability: both schemes of draining other CPUs' lists behind one interface (page_alloc.md §2.7,
-/// §2.9; docs/decisions.md 30 to 34).
+/// §2.9; docs/decisions.md 62 to 66).
 ///
 /// Under [`DrainScheme::Remote`] a drain is over when its call returns. Under
 /// [`DrainScheme::WorkItem`] it queues one item of work on each online CPU that has pages, and each

@@ -11,7 +11,7 @@ use mmspec_model::vocab::{
 /// Most operations of a history: the search grows with those that overlap.
 const MOST_OPS: usize = 12;
 
-/// Whether a script's histories can be explained: one zone, few operations, all of them walks or
+/// Whether a script's histories can be explained: one zone, few operations, all of them sequences or
 /// single steps of the reference, and within what the specification decides to the frame.
 #[must_use]
 pub fn fits(script: &Script) -> bool {
@@ -25,6 +25,10 @@ pub fn fits(script: &Script) -> bool {
                 | Op::Unreserve { .. }
                 | Op::DrainBegin { .. }
                 | Op::Work { .. }
+                | Op::Slow { .. }
+                | Op::Kswapd { .. }
+                | Op::Rebuild
+                | Op::Reclaimable { .. }
         )
     };
     script.machine.zones.len() == 1

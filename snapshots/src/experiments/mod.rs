@@ -92,8 +92,11 @@ pub struct Row {
     pub published: Pair,
     /// As simulated.
     pub simulated: Pair,
-    /// It went the published way.
+    /// It went the published way, or no way was published.
     pub direction_ok: bool,
+    /// A way was published.
+    #[serde(skip)]
+    pub judged: bool,
 }
 
 impl Row {
@@ -113,7 +116,8 @@ impl Row {
         direction: Direction,
     ) -> Self {
         let direction_ok = direction.holds(simulated);
-        Self { figure: figure.to_owned(), starred, published, simulated, direction_ok }
+        let judged = direction != Direction::Any;
+        Self { figure: figure.to_owned(), starred, published, simulated, direction_ok, judged }
     }
 }
 

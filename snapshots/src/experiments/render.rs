@@ -76,7 +76,12 @@ fn row(row: &Row) -> Vec<String> {
     let pair = |pair: Pair| [number(pair.base), number(pair.patched), ratio(pair.ratio())];
     cells.extend(pair(row.published));
     cells.extend(pair(row.simulated));
-    cells.push(if row.direction_ok { "ok" } else { "WRONG" }.to_owned());
+    let direction = match (row.judged, row.direction_ok) {
+        (false, _) => "-",
+        (true, true) => "ok",
+        (true, false) => "WRONG",
+    };
+    cells.push(direction.to_owned());
     cells
 }
 

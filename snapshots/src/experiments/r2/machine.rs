@@ -98,7 +98,8 @@ enum Actor {
 
 struct Run<'a> {
     model: &'a Model,
-    kernel: Kernel,
+    /// kswapd passes over balanced zones.
+    checks_low: bool,
     machine: Machine,
     pages: OwnedAllocator<SpinPlatform>,
     /// The page cache by zone, oldest first: each page is read once.
@@ -112,11 +113,12 @@ struct Run<'a> {
 /// Fill the caches, then read on and sum up.
 pub(super) fn run(model: &Model, kernel: Kernel, nodes: u8) -> Result<Sums, ExperimentError> {
     let machine = machine(model, nodes);
-    let pages = OwnedAllocator::new(machine.as_ref(), kernel.rules(), Tunables::default())?;
+    let rules = kernel.rules();
+    let pages = OwnedAllocator::new(machine.as_ref(), rules, Tunables::default())?;
     let memory: u64 = machine.zones.iter().map(|zone| zone.span.len()).sum();
     let mut run = Run {
         model,
-        kernel,
+        checks_low: rules.kswapd_checks_low,
         cache: vec![VecDeque::new(); machine.zones.len()],
         awake: vec![false; usize::from(nodes)],
         agenda: (0..machine.cpus).map(|cpu| Reverse((0, Actor::Reader(cpu)))).collect(),
@@ -244,7 +246,7 @@ impl Run<'_> {
         let mut cost = 0;
         for &z in &zones[..=end] {
             let balanced = self.is_balanced(z);
-            if balanced && self.kernel != Kernel::Vanilla {
+            if balanced && self.checks_low {
                 continue;
             }
             // The list's size shifted by the gentlest priority, and at least one batch.

@@ -1,0 +1,36 @@
+//! Reclaim with an owner that does as it is told (compaction.md §4.5 to §4.9).
+
+mod amounts;
+mod bench;
+#[path = "../common/mod.rs"]
+mod common;
+mod lists;
+mod pressure;
+mod shrinkers;
+
+use bench::{Bench, GENTLE, HARD, NODE, Page};
+
+use common::{CPU0, NORMAL};
+use mmspec_impl::{
+    Owned, OwnedAllocator, StorageSize,
+    platform::StdPlatform,
+    reclaim::{
+        Anon, Lru, LruList, LruPage, LruStorage, PageOwner, Reclaim, References, Registered,
+        Shrink, Shrinker, Shrunk, Written,
+    },
+};
+use mmspec_model::{
+    contract::{CompactResult, KswapdReply, KswapdStep, Outcome, Request, SlowReply, SlowStep},
+    vocab::{
+        AllocFlags, CpuId, Gfp, Machine, Mark, NodeId, Order, Pfn, Rules, Tunables, ZoneFlags,
+        ZoneIdx, ZoneKind,
+    },
+};
+use std::{
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+    thread,
+    vec::Vec,
+};

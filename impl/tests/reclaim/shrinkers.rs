@@ -1,0 +1,95 @@
+//! Caches beside the lists.
+
+use super::*;
+
+/// Counts what it is asked; gives a page for each 4 objects.
+struct Cache {
+    objects: AtomicU64,
+    calls: Mutex<Vec<u64>>,
+    seeks: u64,
+    /// It wants to be left alone.
+    lazy: AtomicBool,
+}
+
+impl Shrinker for Cache {
+    fn count(&self, _: NodeId) -> u64 {
+        self.objects.load(Relaxed)
+    }
+
+    fn scan(&self, _: NodeId, objects: u64) -> Option<u64> {
+        if self.lazy.load(Relaxed) {
+            return None;
+        }
+        self.calls.lock().unwrap().push(objects);
+        Some(objects / 4)
+    }
+
+    fn seeks(&self) -> u64 {
+        self.seeks
+    }
+}
+
+#[test]
+fn shrinkers_are_asked_in_proportion_and_the_rest_is_put_off() {
+    let bench = Bench::small(false);
+    let cache = |objects, seeks| Cache {
+        objects: AtomicU64::new(objects),
+        calls: Mutex::default(),
+        seeks,
+        lazy: AtomicBool::new(false),
+    };
+    let asked = |cache: &Cache| core::mem::take(&mut *cache.calls.lock().unwrap());
+    let slabs = cache(1000, 2);
+    let registered = [Registered::new(&slabs)];
+    let reclaim = Reclaim { shrinkers: &registered, ..bench.reclaim() };
+    let at = |priority| reclaim.shrink_node(CPU0, NODE, &Shrink { priority, ..GENTLE });
+    // 4 × 250 / 2 = 500: three batches, 116 put off.
+    assert_eq!(at(2).reclaimed, 96);
+    assert_eq!(asked(&slabs), [128; 3]);
+    // 616: four batches, 104 put off.
+    at(2);
+    assert_eq!(asked(&slabs), [128; 4]);
+    // A gentle round, 4 × 15 / 2 = 30: 134 in all, 6 put off. Then 36: less than a batch.
+    at(6);
+    assert_eq!(asked(&slabs), [128]);
+    at(6);
+    assert_eq!(asked(&slabs), []);
+    assert_eq!(bench.lru.counters(NODE).slabs_scanned, 8 * 128);
+    // A cache smaller than a batch is asked when all of it is due; never for more than twice what there
+    // is; without seeks half is due.
+    slabs.objects.store(0, Relaxed);
+    at(2);
+    assert_eq!(asked(&slabs), []);
+    let small = [Registered::new(&slabs)];
+    slabs.objects.store(100, Relaxed);
+    let small = Reclaim { shrinkers: &small, ..reclaim };
+    small.shrink_node(CPU0, NODE, &Shrink { priority: 1, ..HARD });
+    assert_eq!(asked(&slabs), [100], "4 × 50 / 2 is all");
+    small.shrink_node(CPU0, NODE, &HARD);
+    assert_eq!(asked(&slabs), [128], "4 × 100 / 2 is twice what there is");
+    small.shrink_node(CPU0, NODE, &HARD);
+    assert_eq!(asked(&slabs), [128], "with 72 put off it would be more");
+    let free = cache(1000, 0);
+    let registered = [Registered::new(&free)];
+    Reclaim { shrinkers: &registered, ..reclaim }.shrink_node(CPU0, NODE, &GENTLE);
+    assert_eq!(asked(&free), [128; 3]);
+}
+
+#[test]
+fn much_that_was_put_off_is_not_done_at_once_in_a_gentle_round() {
+    let bench = Bench::small(false);
+    let slabs = Cache {
+        objects: AtomicU64::new(1000),
+        calls: Mutex::default(),
+        seeks: 2,
+        lazy: AtomicBool::new(true),
+    };
+    let registered = [Registered::new(&slabs)];
+    let reclaim = Reclaim { shrinkers: &registered, ..bench.reclaim() };
+    let at = |priority| reclaim.shrink_node(CPU0, NODE, &Shrink { priority, ..GENTLE });
+    // Twice 500 are put off.
+    assert_eq!((at(2), at(2)), (Shrunk::default(), Shrunk::default()));
+    slabs.lazy.store(false, Relaxed);
+    at(12);
+    assert_eq!(*slabs.calls.lock().unwrap(), [128; 3], "half of 1000, and 116 are put off");
+}
