@@ -4,7 +4,7 @@ use super::chance;
 use super::locks::{self, LockClass, LockViolation};
 use super::subject::{Boot, Subject};
 use super::table::Table;
-use crate::drive::{Call, Caller};
+use crate::drive::{Call, Caller, catch};
 use crate::engine::Finding;
 use crate::histories::{self, End, Explained, History};
 use crate::lawful::{Exercised, Quiet};
@@ -115,7 +115,9 @@ pub(super) fn execute<S: Subject>(
         *sum += taken;
     }
     let overlap = table.with(|shared| shared.finding.take());
-    match judge {
+    // All threads have ended. A panic from here on is a finding as any other; left to shuttle it
+    // would be printed above the report, even that of a canary.
+    let judged = catch(|| match judge {
         Judge::Laws(..) if overlap.is_some() => overlap,
         Judge::Laws(setting, laws) => {
             subject.settle();
@@ -126,7 +128,8 @@ pub(super) fn execute<S: Subject>(
             // What has two owners has no order: that is the search's to find.
             by_order(script, reference, &*subject, &table, &mut sums.marks).err().or(overlap)
         }
-    }
+    });
+    judged.unwrap_or_else(|what| Some(Finding { kind: "panic".to_owned(), what, at: None }))
 }
 
 /// Answers for the table and remembers what it was asked.
