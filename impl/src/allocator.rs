@@ -1,6 +1,7 @@
 //! The allocator and its parts.
 
 use crate::{
+    frame::Records,
     geometry::{Geometry, Tables},
     node::NodeSlot,
     pcp::{CpuSlot, Pcp, PcpSlot},
@@ -157,12 +158,18 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         &self.storage.nodes[node.index()]
     }
 
+    /// The records of all frames.
+    #[inline(always)]
+    pub(crate) fn records(&self) -> Records<'_> {
+        Records::new(&self.storage.links, self.geometry.spread)
+    }
+
     #[inline]
     pub(crate) fn tables(&self) -> Tables<'_> {
         Tables {
             geometry: &self.geometry,
             frames: &self.storage.frames,
-            links: &self.storage.links,
+            links: self.records(),
             blocks: &self.storage.blocks,
         }
     }
@@ -212,7 +219,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     #[inline]
     pub(crate) fn check_free(&self, frame: u32, order: u8) {
         if cfg!(debug_assertions) {
-            let allocated = self.storage.links[frame as usize].allocated(frame);
+            let allocated = self.records().at(frame).allocated(frame);
             assert!(
                 allocated.is_some_and(|block| block.order == order),
                 "free of frame {} at order {order}, but it is {allocated:?}, {:?}: freed twice, \

@@ -229,6 +229,60 @@ impl BlockType {
     }
 }
 
+/// How the records of frames lie in [`Storage::links`](crate::Storage::links).
+///
+/// A record is written at each allocation and each free of its frame. Side by side, eight share a
+/// cache line: a refill often gives two CPUs the buddies of one block, and from then on each of
+/// their allocations takes the line from the other. Apart, no two CPUs write the same line, at 64
+/// bytes a frame, which is what the kernel's `struct page` takes (docs/drains.md has the figures).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Spread {
+    /// Side by side, 8 bytes a frame: for one CPU, or where memory is dearer than time.
+    #[default]
+    Dense,
+    /// A cache line of 64 bytes for each: for CPUs that allocate pages of the same type at once.
+    Apart,
+}
+
+impl Spread {
+    /// Records of [`Storage::links`](crate::Storage::links) for `frames` frames.
+    #[must_use]
+    pub const fn records(self, frames: usize) -> usize {
+        frames << self.shift()
+    }
+
+    const fn shift(self) -> u8 {
+        match self {
+            Self::Dense => 0,
+            Self::Apart => 3,
+        }
+    }
+}
+
+/// The records of all frames, with how they lie.
+#[derive(Clone, Copy)]
+pub(crate) struct Records<'a> {
+    links: &'a [Links],
+    shift: u8,
+}
+
+impl<'a> Records<'a> {
+    #[inline(always)]
+    pub(crate) const fn new(links: &'a [Links], spread: Spread) -> Self {
+        Self { links, shift: spread.shift() }
+    }
+
+    #[inline(always)]
+    pub(crate) fn at(self, frame: u32) -> &'a Links {
+        &self.links[(frame as usize) << (self.shift & 3)]
+    }
+
+    /// For how many frames there are records.
+    pub(crate) const fn frames(self) -> usize {
+        self.links.len() >> self.shift
+    }
+}
+
 #[cfg(feature = "std")]
 mod copies {
     //! Copies of quiescent records, for hosts that clone an allocator.

@@ -1,6 +1,6 @@
 //! The machine's shape and the rules, as every part of the allocator reads them.
 
-use crate::frame::{Allocated, BlockType, Frame, FrameState, Links};
+use crate::frame::{Allocated, BlockType, Frame, FrameState, Records, Spread};
 use mmspec_model::vocab::{
     FreeListType, MachineRef, MigrateType, NR_PCP_LISTS_MAX, NR_PCP_TYPES, Order, PcpOrders,
     PcpTuning, Pfn, Rules, ThpLists,
@@ -25,11 +25,13 @@ pub(crate) struct Geometry {
     pub(crate) accounts_moves: bool,
     /// Per-CPU lists adapt their high mark (6.7).
     pub(crate) auto_tuning: bool,
+    /// How the records of frames lie.
+    pub(crate) spread: Spread,
     pub(crate) rules: Rules,
 }
 
 impl Geometry {
-    pub(crate) fn new(machine: &MachineRef<'_>, rules: Rules) -> Self {
+    pub(crate) fn new(machine: &MachineRef<'_>, rules: Rules, spread: Spread) -> Self {
         let start = machine.zones.iter().map(|zone| zone.span.start.0).min().unwrap_or(0);
         Self {
             base: start & !(machine.max_order.pages() - 1),
@@ -41,6 +43,7 @@ impl Geometry {
             grouping: true,
             accounts_moves: rules.free_list_type == FreeListType::Pageblock,
             auto_tuning: rules.pcp_tuning == PcpTuning::Auto,
+            spread,
             rules,
         }
     }
@@ -177,7 +180,7 @@ impl PcpLists {
 pub(crate) struct Tables<'a> {
     pub(crate) geometry: &'a Geometry,
     pub(crate) frames: &'a [FrameState],
-    pub(crate) links: &'a [Links],
+    pub(crate) links: Records<'a>,
     pub(crate) blocks: &'a [BlockType],
 }
 
@@ -195,7 +198,7 @@ impl Tables<'_> {
     /// Record that a busy block goes to a caller.
     #[inline(always)]
     pub(crate) fn hand_out(&self, frame: u32, block: Allocated) {
-        let record = &self.links[frame as usize];
+        let record = self.links.at(frame);
         debug_assert!(
             self.frame(frame).is_busy_of(block.order),
             "frame {} is handed out at order {}, but it is {:?}",

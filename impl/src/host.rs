@@ -3,6 +3,7 @@
 use crate::{
     allocator::{PageAllocator, Parts},
     error::SetupError,
+    frame::Spread,
     platform::{Platform, StdPlatform},
     storage::{Owned, Storage},
 };
@@ -26,8 +27,21 @@ impl<P: Platform> OwnedAllocator<P> {
         rules: Rules,
         tunables: Tunables,
     ) -> Result<Self, SetupError> {
+        Self::with_spread(machine, rules, tunables, Spread::Dense)
+    }
+
+    /// The same with records of frames that lie as `spread` says.
+    ///
+    /// # Errors
+    /// The machine or the tunables contradict themselves.
+    pub fn with_spread(
+        machine: MachineRef<'_>,
+        rules: Rules,
+        tunables: Tunables,
+        spread: Spread,
+    ) -> Result<Self, SetupError> {
         machine.validate()?;
-        let storage = Storage::on_heap(&machine);
+        let storage = Storage::on_heap(&machine, spread);
         PageAllocator::new(machine, rules, tunables, storage).map(Self)
     }
 

@@ -4,7 +4,7 @@
 //! written apart from it: from `mmspec-model` come the vocabulary and the contract only.
 //!
 //! * `no_std`, and nothing allocates: all metadata lives in slices that the embedder provides
-//!   ([`Storage`], sized by [`StorageSize`]): 9 bytes a frame, 1 byte a pageblock, a few hundred
+//!   ([`Storage`], sized by [`StorageSize`]): 9 bytes a frame (65 with records [apart](Spread)), 1 byte a pageblock, a few hundred
 //!   bytes for each CPU and zone.
 //! * Concurrent through `&self`. The CPU is an argument, never a thread-local. Any number of
 //!   threads may use the same CPU id at once: correctness does not depend on it, speed does.
@@ -63,7 +63,7 @@ mod allocator;
 
 pub use allocator::PageAllocator;
 pub use error::SetupError;
-pub use frame::{BlockType, FrameState, Links};
+pub use frame::{BlockType, FrameState, Links, Spread};
 #[cfg(feature = "std")]
 pub use host::OwnedAllocator;
 pub use node::NodeSlot;

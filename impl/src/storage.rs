@@ -2,7 +2,7 @@
 
 use crate::{
     error::SetupError,
-    frame::{BlockType, FrameState, Links},
+    frame::{BlockType, FrameState, Links, Spread},
     geometry::Geometry,
     node::NodeSlot,
     pcp::{CpuSlot, PcpSlot},
@@ -42,8 +42,10 @@ impl Backing for Owned {
 pub struct Storage<P: Platform, B: Backing> {
     /// One state byte for each frame from [`StorageSize::base`] to the end of memory.
     pub frames: B::Slice<FrameState>,
-    /// The links of the same frames.
+    /// The links of the same frames: [`Spread::records`] of them.
     pub links: B::Slice<Links>,
+    /// How the links lie.
+    pub spread: Spread,
     /// One byte for each pageblock.
     pub blocks: B::Slice<BlockType>,
     /// One record for each CPU and zone: all zones of CPU 0, then of CPU 1, and so on.
@@ -63,7 +65,7 @@ pub struct Storage<P: Platform, B: Backing> {
 pub struct StorageSize {
     /// The frame that the first record stands for.
     pub base: u64,
-    /// Records of [`Storage::frames`] and of [`Storage::links`].
+    /// Records of [`Storage::frames`], and frames for which [`Storage::links`] has records.
     pub frames: usize,
     /// Records of [`Storage::blocks`].
     pub blocks: usize,
@@ -83,7 +85,7 @@ impl StorageSize {
     /// What `machine` needs.
     #[must_use]
     pub fn of(machine: &MachineRef<'_>) -> Self {
-        let geometry = Geometry::new(machine, Rules::default());
+        let geometry = Geometry::new(machine, Rules::default(), Spread::Dense);
         let (frames, blocks) = geometry.table_sizes(machine);
         let cpus = usize::from(machine.cpus);
         let (zones, nodes) = (machine.zones.len(), usize::from(machine.nodes));
@@ -97,7 +99,7 @@ impl<P: Platform, B: Backing> Storage<P, B> {
     pub(crate) fn check(&self, size: &StorageSize) -> Result<(), SetupError> {
         for (what, given, needed) in [
             ("frames", self.frames.len(), size.frames),
-            ("links", self.links.len(), size.frames),
+            ("links", self.links.len(), self.spread.records(size.frames)),
             ("blocks", self.blocks.len(), size.blocks),
             ("pcps", self.pcps.len(), size.pcps),
             ("cpus", self.cpus.len(), size.cpus),
@@ -117,14 +119,15 @@ impl<P: Platform, B: Backing> Storage<P, B> {
 impl<P: Platform> Storage<P, Owned> {
     /// Heap slices for `machine`.
     #[must_use]
-    pub fn on_heap(machine: &MachineRef<'_>) -> Self {
+    pub fn on_heap(machine: &MachineRef<'_>, spread: Spread) -> Self {
         fn slice<T>(len: usize, new: impl Fn() -> T) -> std::boxed::Box<[T]> {
             (0..len).map(|_| new()).collect()
         }
         let size = StorageSize::of(machine);
         Self {
             frames: slice(size.frames, FrameState::default),
-            links: slice(size.frames, Links::default),
+            links: slice(spread.records(size.frames), Links::default),
+            spread,
             blocks: slice(size.blocks, BlockType::default),
             pcps: slice(size.pcps, PcpSlot::new),
             cpus: slice(size.cpus, CpuSlot::new),
@@ -139,6 +142,7 @@ impl<P: Platform> Storage<P, Owned> {
         Self {
             frames: self.frames.clone(),
             links: self.links.clone(),
+            spread: self.spread,
             blocks: self.blocks.clone(),
             pcps: self.pcps.iter().map(PcpSlot::copy).collect(),
             cpus: self.cpus.iter().map(CpuSlot::copy).collect(),

@@ -2,7 +2,8 @@
 
 use mmspec_impl::{
     BlockType, Borrowed, CpuSlot, FrameState, Links, NodeSlot, OwnedAllocator, PageAllocator,
-    PcpSlot, SetupError, Storage, StorageSize, ZoneSlot, ZonelistEntry, platform::SpinPlatform,
+    PcpSlot, SetupError, Spread, Storage, StorageSize, ZoneSlot, ZonelistEntry,
+    platform::SpinPlatform,
 };
 use mmspec_model::{
     contract::{LinuxPolicy, Request},
@@ -29,7 +30,7 @@ impl Slices {
     fn new(size: &StorageSize) -> Self {
         Self {
             frames: many(size.frames),
-            links: many(size.frames),
+            links: many(Spread::Apart.records(size.frames)),
             blocks: many(size.blocks),
             pcps: many(size.pcps),
             cpus: many(size.cpus),
@@ -43,6 +44,7 @@ impl Slices {
         Storage {
             frames: &mut self.frames,
             links: &mut self.links,
+            spread: Spread::Apart,
             blocks: &mut self.blocks,
             pcps: &mut self.pcps,
             cpus: &mut self.cpus,

@@ -4,7 +4,7 @@
 use crate::{
     allocator::{Config, MAX_ZONES, PageAllocator, Parts, Spans},
     error::SetupError,
-    frame::{Frame, Links},
+    frame::{Frame, Records},
     geometry::{Geometry, Tables},
     node::NodeSlot,
     platform::{PcpLock, Platform},
@@ -32,15 +32,15 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         rules.validate()?;
         let size = StorageSize::of(&machine);
         storage.check(&size)?;
-        let mut geometry = Geometry::new(&machine, rules);
+        let mut geometry = Geometry::new(&machine, rules, storage.spread);
         let tables = Tables {
             geometry: &geometry,
             frames: &storage.frames[..size.frames],
-            links: &storage.links[..size.frames],
+            links: Records::new(&storage.links, storage.spread),
             blocks: &storage.blocks[..size.blocks],
         };
         tables.blocks.iter().for_each(|block| block.set(MigrateType::Movable));
-        tables.links.iter().for_each(Links::clear);
+        (0..size.frames as u32).for_each(|frame| tables.links.at(frame).clear());
         mark_frames(&machine, tables);
         let nr_zones = machine.zones.len();
         for (slot, span) in storage.zones.iter_mut().zip(machine.zones) {

@@ -150,7 +150,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     ) {
         self.zones()[zone.index()].peek(|lists| {
             let list = lists.list(order.get(), migratetype);
-            list.blocks.for_each(&self.storage.links, |frame| visit(self.geometry.pfn(frame)));
+            list.blocks.for_each(self.records(), |frame| visit(self.geometry.pfn(frame)));
         });
     }
 
@@ -170,7 +170,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     ) {
         let pcp = self.slot(cpu, zone.index()).lock.lock_remote();
         let visit = |frame| visit(self.geometry.pfn(frame));
-        pcp.lists[list].for_each(&self.storage.links, visit);
+        pcp.lists[list].for_each(self.records(), visit);
     }
 
     /// The type of the pageblock that holds `pfn`; `None` outside all zones.

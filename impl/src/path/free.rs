@@ -117,7 +117,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         if !self.geometry.accounts_moves {
             self.remember_type(frame, order, BlockType::type_of(block_type));
         }
-        pcp.lists[list % NR_LISTS].push_head(&self.storage.links, frame);
+        pcp.lists[list % NR_LISTS].push_head(self.records(), frame);
         let rules = FreeRules {
             auto_tuning: self.geometry.auto_tuning,
             fixed: self.geometry.rules.pcp_tuning == PcpTuning::Fixed,
@@ -179,7 +179,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         let pcp_sized = self.geometry.is_pcp_order(order);
         let mut locked = self.zone(zone).lock(self.tables(), &self.slot(cpu, zone).diff);
         let mut buddy = locked.buddy();
-        buddy.tables.links[frame as usize].clear();
+        buddy.tables.links.at(frame).clear();
         buddy.tables.set_frame(frame, Frame::TAIL);
         if rules.direct_free_counted || !pcp_sized {
             buddy.z.pgfree += 1 << order;

@@ -3,7 +3,7 @@
 use super::{LruFlags, LruLinks, LruList, LruPage, ReclaimCounters};
 use crate::{
     PageAllocator, SetupError, StorageSize,
-    frame::Allocated,
+    frame::{Allocated, Records, Spread},
     list::List,
     platform::{Lock, Platform, Word},
     storage::Backing,
@@ -124,6 +124,11 @@ impl<P: Platform, B: Backing> Lru<P, B> {
         Ok(Self { storage, swap: P::Word::new(u64::from(swap)) })
     }
 
+    /// The links of all frames.
+    pub(super) fn records(&self) -> Records<'_> {
+        Records::new(&self.storage.links, Spread::Dense)
+    }
+
     pub(super) fn has_swap(&self) -> bool {
         self.swap.load() != 0
     }
@@ -151,7 +156,7 @@ impl<P: Platform, B: Backing> Lru<P, B> {
         if let Some(node) = self.storage.nodes.get(node.index()) {
             let lists = node.0.lock();
             let visit = |frame| visit(pages.geometry.pfn(frame));
-            lists.lists[list.index()].for_each(&self.storage.links, visit);
+            lists.lists[list.index()].for_each(self.records(), visit);
         }
     }
 
@@ -182,7 +187,7 @@ impl<P: Platform, B: Backing> Lru<P, B> {
         let mut lists = self.storage.nodes[at.node.index()].0.lock();
         let flags = &self.storage.flags[at.frame as usize];
         let Some(list) = flags.list() else { return false };
-        lists.lists[list.index()].unlink(&self.storage.links, at.frame);
+        lists.lists[list.index()].unlink(self.records(), at.frame);
         lists.pages[list.index()][at.kind.index()] -= at.order.pages();
         flags.clear();
         self.show(pages, at, &lists);
@@ -199,7 +204,7 @@ impl<P: Platform, B: Backing> Lru<P, B> {
         if list.is_active() || list == LruList::Unevictable || !flags.has(LruFlags::REFERENCED) {
             return flags.set(LruFlags::REFERENCED, true);
         }
-        lists.lists[list.index()].unlink(&self.storage.links, at.frame);
+        lists.lists[list.index()].unlink(self.records(), at.frame);
         lists.pages[list.index()][at.kind.index()] -= at.order.pages();
         flags.set(LruFlags::REFERENCED, false);
         self.link(&mut lists, at, LruList::of(list.is_file(), true));
@@ -209,7 +214,7 @@ impl<P: Platform, B: Backing> Lru<P, B> {
     /// Put a block at the head of a list.
     pub(super) fn link(&self, lists: &mut NodeLists, at: Place, list: LruList) {
         self.storage.flags[at.frame as usize].place(list as u8);
-        lists.lists[list.index()].push_head(&self.storage.links, at.frame);
+        lists.lists[list.index()].push_head(self.records(), at.frame);
         lists.pages[list.index()][at.kind.index()] += at.order.pages();
     }
 
@@ -249,7 +254,7 @@ impl Place {
         frame: u32,
     ) -> Option<Self> {
         let zone = pages.zone_of(pages.geometry.pfn(frame))?;
-        let Allocated { order, .. } = pages.storage.links[frame as usize].allocated(frame)?;
+        let Allocated { order, .. } = pages.records().at(frame).allocated(frame)?;
         let info = &pages.zone(zone).info;
         Some(Self { frame, order: Order::new(order)?, zone, kind: info.kind, node: info.node })
     }

@@ -44,7 +44,7 @@ impl<P: Platform, B: Backing> Reclaim<'_, P, B> {
     /// Take up to `pages` base pages off the tail of a list. Pages of other zones go back to its head.
     fn isolate(&self, lists: &mut NodeLists, list: LruList, pages: u64, kinds: u8) -> Taken {
         let mut taken = Taken { places: [None; BATCH as usize], count: 0, pages: 0 };
-        let links = &self.lru.storage.links;
+        let links = self.lru.records();
         let (mut skipped, mut first) = (0, None);
         while taken.pages < pages && taken.count < taken.places.len() && skipped < MOST_SKIPPED {
             let Some(frame) = lists.lists[list.index()].pop_tail(links) else { break };

@@ -83,8 +83,7 @@ impl Buddy<'_> {
             // Only the first block can have its head before the range.
             let Some((head, state)) = self.block_around(frame) else { return false };
             let end = (head + (1 << state.order())).min(range.end);
-            let allocated =
-                state.is_busy() && self.tables.links[head as usize].allocated(head).is_some();
+            let allocated = state.is_busy() && self.tables.links.at(head).allocated(head).is_some();
             if allocated && !(frame..end).all(|at| movable(self.geometry.pfn(at))) {
                 return false;
             }

@@ -58,7 +58,7 @@ impl Buddy<'_> {
 
     /// Whether a busy block is allocated and was asked for as movable.
     fn is_movable(&self, frame: u32) -> bool {
-        self.tables.links[frame as usize].allocated(frame).is_some_and(|block| block.movable)
+        self.tables.links.at(frame).allocated(frame).is_some_and(|block| block.movable)
     }
 
     /// Move one free block to the tail of the list of its order and the type `to`; `from` is the

@@ -11,7 +11,7 @@
 mod clock;
 
 use clock::thread_time;
-use mmspec_impl::OwnedAllocator;
+use mmspec_impl::{OwnedAllocator, Spread};
 use mmspec_model::{
     contract::Request,
     vocab::{CpuId, DrainScheme, Gfp, Machine, Order, Rules, Tunables, ZoneKind},
@@ -27,17 +27,31 @@ const WINDOW: Duration = Duration::from_millis(200);
 const PERIOD: Duration = Duration::from_millis(10);
 /// Pairs between two looks for work.
 const STRETCH: usize = 64;
-/// Pages that a thread holds: it frees the one that it has had for longest. With one page alone, or
-/// a few in turn, it is luck whether the records of the two threads' pages share a cache line, and
-/// that luck would last until the next drain.
-const HELD: usize = 256;
+/// What the busy threads do.
+struct Load {
+    name: &'static str,
+    /// What each asks for. Pages of one type come from the same pageblocks, and drains mix those of
+    /// the two threads; pages of two types lie apart.
+    asks: [Gfp; BUSY as usize],
+    /// Pages that a thread holds: it frees the one that it has had for longest.
+    held: usize,
+    /// How the allocator's records of frames lie.
+    spread: Spread,
+}
 
-/// What the busy threads ask for. Pages of one type come from the same pageblocks, and drains mix
-/// those of the two threads: then neighbouring records, of which a cache line holds several, are
-/// written by both threads. Pages of two types lie apart.
-const LOADS: [(&str, [Gfp; BUSY as usize]); 2] = [
-    ("pages of two types", [Gfp::KERNEL, Gfp::HIGHUSER_MOVABLE]),
-    ("pages of one type", [Gfp::KERNEL, Gfp::KERNEL]),
+const KERNEL: [Gfp; BUSY as usize] = [Gfp::KERNEL, Gfp::KERNEL];
+
+const LOADS: [Load; 5] = [
+    Load { name: "hot pair, records apart", asks: KERNEL, held: 1, spread: Spread::Apart },
+    Load { name: "hot pair, records dense", asks: KERNEL, held: 1, spread: Spread::Dense },
+    Load { name: "256 pages, records apart", asks: KERNEL, held: 256, spread: Spread::Apart },
+    Load { name: "256 pages, records dense", asks: KERNEL, held: 256, spread: Spread::Dense },
+    Load {
+        name: "256 pages of two types, records dense",
+        asks: [Gfp::KERNEL, Gfp::HIGHUSER_MOVABLE],
+        held: 256,
+        spread: Spread::Dense,
+    },
 ];
 
 struct Variant {
@@ -79,14 +93,17 @@ impl Bench {
             self.edge.wait();
             let at = self.variant.load(Ordering::SeqCst);
             let Some(pages) = self.allocators.get(at) else { return };
-            let request = Request::new(Order::ZERO, LOADS[at / VARIANTS.len()].1[cpu.index()]);
+            let load = &LOADS[at / VARIANTS.len()];
+            let request = Request::new(Order::ZERO, load.asks[cpu.index()]);
             let drains = cpu == DRAINER && VARIANTS[at % VARIANTS.len()].drains;
             let (began, started) = (Instant::now(), thread_time());
+            let mut at_page = 0;
             let (mut pairs, mut next, mut waits) = (0_u64, PERIOD, Vec::new());
-            let mut held = [None; HELD];
+            let mut held = vec![None; load.held];
             while !self.stop.load(Ordering::Relaxed) {
                 for _ in 0..STRETCH {
-                    let oldest = &mut held[pairs as usize % HELD];
+                    let oldest = &mut held[at_page];
+                    at_page = if at_page + 1 == load.held { 0 } else { at_page + 1 };
                     let page = pages.alloc_pages(cpu, request).page();
                     if let Some(page) = std::mem::replace(oldest, page) {
                         pages.free_pages(cpu, page, Order::ZERO);
@@ -151,12 +168,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         None => 31,
     };
     let machine = Machine::new(BUSY, &[(ZoneKind::Normal, 0, 1 << 18)]);
-    let boot = |variant: &Variant| {
+    let boot = |(load, variant): (&Load, &Variant)| {
         let rules = Rules { drain_scheme: variant.scheme, ..Rules::linux_6_1() };
-        OwnedAllocator::new(machine.as_ref(), rules, Tunables::default())
+        OwnedAllocator::with_spread(machine.as_ref(), rules, Tunables::default(), load.spread)
     };
+    let all = LOADS.iter().flat_map(|load| VARIANTS.iter().map(move |variant| (load, variant)));
     let bench = Bench {
-        allocators: LOADS.iter().flat_map(|_| &VARIANTS).map(boot).collect::<Result<_, _>>()?,
+        allocators: all.map(boot).collect::<Result<_, _>>()?,
         variant: AtomicUsize::new(0),
         stop: AtomicBool::new(false),
         running: AtomicUsize::new(0),
@@ -184,9 +202,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         bench.variant.store(windows, Ordering::SeqCst);
         bench.edge.wait();
     });
-    for (load, (name, _)) in LOADS.iter().enumerate() {
-        println!("{name}");
-        let first = load * VARIANTS.len();
+    for (at, load) in LOADS.iter().enumerate() {
+        println!("{}", load.name);
+        let first = at * VARIANTS.len();
         report(&speeds[first..][..VARIANTS.len()], &mut waits[first..][..VARIANTS.len()]);
     }
     Ok(())
