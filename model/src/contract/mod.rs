@@ -8,6 +8,7 @@
 //! implements the traits on a handle. The CPU is always an argument.
 
 mod capability;
+mod compact;
 mod drain;
 mod frame;
 mod request;
@@ -17,6 +18,9 @@ mod slow;
 pub use capability::{
     BatchFree, BulkAlloc, CpuCaches, CpuHotplug, FaultInjection, HighAtomicReserve, Isolation,
     LinuxPolicy, Observe, StatWorker, Tuning, Watermarks, ZoneFlagControl,
+};
+pub use compact::{
+    CompactEvent, CompactLock, CompactMode, LruPages, LruUse, Migrated, PageMover, PageUse,
 };
 pub use drain::{DrainBegun, DrainWork};
 pub use frame::{FrameAllocator, FrameCounters, PageAllocator};

@@ -1,6 +1,7 @@
 //! The vocabulary: the field's names as types.
 
 mod alloc_flags;
+mod compaction;
 mod counters;
 mod gfp;
 mod ids;
@@ -14,6 +15,7 @@ mod tunables;
 mod zone;
 
 pub use alloc_flags::{AllocFlags, Mark};
+pub use compaction::{CompactCounters, CompactFeatures, CompactFixes, CompactRules};
 pub use counters::{CounterDoc, Event, EventCounters, NumaCounters};
 pub use gfp::{Gfp, GfpError};
 pub use ids::{CpuId, NR_PAGE_ORDERS, Order, Pfn, PfnRange, ZoneIdx};
