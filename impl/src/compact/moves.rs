@@ -51,10 +51,7 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
         self.put_back_sources(run);
         self.state.count(Count::MigrateSuccess, migrated);
         self.state.count(Count::MigrateFail, failed);
-        self.owner.trace(CompactEvent::Migrate {
-            migrated,
-            failed: failed + u64::from(no_target) * left,
-        });
+        self.owner.trace(CompactEvent::Migrate { migrated, failed });
         if no_target {
             Moved::NoTarget
         } else if failed > 0 {
@@ -69,9 +66,14 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
         let from = self.pfn(source);
         let to = self.target_for(run, order)?;
         let outcome = self.owner.migrate(from, to, run.goal.mode, pass);
-        if outcome == Migrated::Done {
-            self.owner.trace(CompactEvent::Moved { from, to, order: Order::of(order) });
-        } else {
+        match outcome {
+            Migrated::Done => {
+                self.owner.trace(CompactEvent::Moved { from, to, order: Order::of(order) });
+            }
+            Migrated::Freed => self.owner.trace(CompactEvent::Freed { pfn: from }),
+            Migrated::Again | Migrated::Busy => {}
+        }
+        if outcome != Migrated::Done {
             self.untarget(run, to, order);
         }
         if matches!(outcome, Migrated::Done | Migrated::Freed) {

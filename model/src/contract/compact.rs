@@ -208,6 +208,11 @@ pub enum CompactEvent {
         /// Its size.
         order: Order,
     },
+    /// An isolated page had been freed by its owner (no tracepoint).
+    Freed {
+        /// Where it was.
+        pfn: Pfn,
+    },
     /// `mm_compaction_finished`.
     Finished {
         /// The zone.

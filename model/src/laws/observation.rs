@@ -1,6 +1,6 @@
 //! What a law may look at.
 
-use super::{KswapdSeen, Live, Runs, SlowSeen};
+use super::{CompactSeen, KswapdSeen, Live, Runs, SlowSeen};
 use crate::contract::{CpuHotplug, DrainBegun, Nodes, Observe, Outcome, Request, Run};
 use crate::vocab::{
     AllocFlags, CpuId, EventCounters, Fallback, FreeListType, Gfp, Machine, MachineRef, Mark,
@@ -435,4 +435,6 @@ pub struct Observation<'a> {
     pub lists: Option<&'a Lists>,
     /// The view of an allocator of frames or runs.
     pub runs: Option<RunView<'a>>,
+    /// A call of compaction.
+    pub compaction: Option<&'a CompactSeen<'a>>,
 }

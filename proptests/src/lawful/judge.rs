@@ -351,6 +351,7 @@ impl Bench<'_> {
             }),
             lists,
             runs: None,
+            compaction: None,
         };
         for law in &self.laws {
             let count = self.exercised.entry(law.id).or_default();

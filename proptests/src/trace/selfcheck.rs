@@ -286,6 +286,7 @@ fn shrunk(config: &Config<'_>, case: u64, script: &Script, finding: Finding) -> 
         script: small,
         schedule: None,
         runs: None,
+        compaction: None,
         seed: config.seed,
         case,
         operations_before: script.ops.len(),
