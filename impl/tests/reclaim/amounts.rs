@@ -77,16 +77,21 @@ fn the_allocator_knows_what_could_be_reclaimed() {
 
 #[test]
 fn a_zone_that_compaction_can_work_in_is_not_reclaimed_from() {
-    let bench = Bench::small(false);
-    let pfns = bench.fill(LruList::InactiveFile, 4096, Gfp::HIGHUSER_MOVABLE);
-    // 225 single pages are free: more than HIGH and twice the block of order 4.
-    for pfn in pfns.iter().filter(|pfn| pfn.0 % 2 == 0).take(225) {
-        assert!(bench.lru.remove(&bench.pages, *pfn));
-        bench.pages.free_pages(CPU0, *pfn, Order::ZERO);
-    }
-    bench.pages.tick(CPU0);
-    for (gfp, scanned) in [(Gfp::HIGHUSER_MOVABLE, false), (Gfp::NOIO | Gfp::MOVABLE, true)] {
-        let request = Request::new(Order::of(4), gfp | Gfp::RETRY_MAYFAIL);
+    // Single pages: more than HIGH and twice the block of order 4 are 225.
+    for (free, order, gfp, scanned) in [
+        (225, 4, Gfp::HIGHUSER_MOVABLE, false),
+        (224, 4, Gfp::HIGHUSER_MOVABLE, true),
+        (225, 4, Gfp::NOIO | Gfp::MOVABLE, true),
+        (225, 3, Gfp::HIGHUSER_MOVABLE, true),
+    ] {
+        let bench = Bench::small(false);
+        let pfns = bench.fill(LruList::InactiveFile, 4096, Gfp::HIGHUSER_MOVABLE);
+        for pfn in pfns.iter().filter(|pfn| pfn.0 % 2 == 0).take(free) {
+            assert!(bench.lru.remove(&bench.pages, *pfn));
+            bench.pages.free_pages(CPU0, *pfn, Order::ZERO);
+        }
+        bench.pages.tick(CPU0);
+        let request = Request::new(Order::of(order), gfp | Gfp::RETRY_MAYFAIL);
         let mut walk = bench.pages.slow_begin(CPU0, request);
         let mut step = bench.pages.slow_step(&mut walk, None);
         if matches!(step, SlowStep::Compact { .. }) {
@@ -95,7 +100,57 @@ fn a_zone_that_compaction_can_work_in_is_not_reclaimed_from() {
         }
         assert!(matches!(step, SlowStep::Reclaim { .. }), "{step:?}");
         let reply = bench.reclaim().direct(&walk);
-        assert_eq!(bench.lru.counters(NODE).pgscan_direct > 0, scanned);
+        let done = bench.lru.counters(NODE).pgscan_direct > 0;
+        assert_eq!(done, scanned, "{free} free, order {order}");
         assert_eq!(reply == SlowReply::Reclaimed(1), !scanned, "as if there were progress");
     }
+}
+
+#[test]
+fn what_decides_between_files_and_anonymous_memory() {
+    // Pages of the four lists; what goes of anonymous memory and of files.
+    let gone = |sizes: [u64; 4], shrink| {
+        let bench = Bench::small(true);
+        let filled = [0, 1, 2, 3]
+            .map(|list| bench.fill(LruList::ALL[list], sizes[list], Gfp::HIGHUSER_MOVABLE));
+        bench.shrink(shrink);
+        [0, 2].map(|list| {
+            let pages = filled[list..list + 2].iter().flatten();
+            pages.filter(|pfn| bench.owner.with(**pfn, |page| page.gone)).count()
+        })
+    };
+    // A sixteenth of each list, 60 : 140 where costs decide.
+    let gentle = Shrink { priority: 4, ..GENTLE };
+    assert_eq!(gone([3900, 0, 96, 0], gentle), [0, 6], "196 file and free pages, above HIGH");
+    assert_eq!(gone([3904, 0, 92, 0], gentle), [32, 0], "192");
+    assert_eq!(gone([0, 3950, 64, 0], gentle), [0, 4], "192, but no inactive anonymous memory");
+    assert_eq!(gone([2000, 0, 15, 0], gentle), [32, 0], "15 >> 4 files are none");
+    assert_eq!(gone([1000, 0, 64, 1000], gentle), [18, 2], "most files are active");
+    let hard = Shrink { swappiness: 0, ..HARD };
+    assert_eq!(gone([512, 0, 1024, 0], hard), [0, 32], "without swappiness");
+}
+
+#[test]
+fn each_node_is_shrunk_once_a_round() {
+    let mut machine = Machine::new(1, &[]);
+    machine.nodes = 2;
+    for (node, kind, start) in [
+        (0, ZoneKind::Dma32, 0),
+        (0, ZoneKind::Normal, 2048),
+        (1, ZoneKind::Dma32, 4096),
+        (1, ZoneKind::Normal, 6144),
+    ] {
+        let span = PfnRange::new(start, start + 2048);
+        machine.zones.push(ZoneSpan::new(kind, span).on(NodeId(node)));
+    }
+    let bench = Bench::new(&machine, false);
+    bench.fill(LruList::InactiveFile, 8192, Gfp::HIGHUSER_MOVABLE);
+    let request = Request::new(Order::ZERO, Gfp::HIGHUSER_MOVABLE)
+        .by(Task { flags: TaskFlags::KTHREAD, ..Task::default() });
+    let mut walk = bench.pages.slow_begin(CPU0, request);
+    let step = bench.pages.slow_step(&mut walk, None);
+    assert!(matches!(step, SlowStep::Reclaim { .. }), "{step:?}");
+    // 4096 >> 12 of each, and so on: 1, 1, 3, 7, 15. That is 54, and 24 would not do.
+    assert_eq!(bench.reclaim().direct(&walk), SlowReply::Reclaimed(54));
+    assert_eq!([0, 1].map(|node| bench.lru.counters(NodeId(node)).pgscan_direct), [27, 27]);
 }

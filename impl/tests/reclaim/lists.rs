@@ -172,6 +172,7 @@ fn owners_take_their_pages_back() {
     assert!(bench.lru.remove(&bench.pages, pfns[0]));
     assert!(!bench.lru.remove(&bench.pages, pfns[0]), "it is on no list any more");
     assert_eq!(bench.on(LruList::InactiveFile), [pfns[1]]);
+    assert_eq!(bench.sizes(), [0, 0, 1, 0, 0]);
     bench.pages.free_pages(CPU0, pfns[0], Order::ZERO);
     assert_eq!(bench.shrink(HARD).reclaimed, 1);
     let size = StorageSize::of(&Machine::small(1, 64, 4, 4).as_ref());
