@@ -190,6 +190,9 @@ fn zones_without_managed_pages_are_on_no_list() {
     // The list of node 0 gives node 2 a load: from node 1, node 3 comes before it.
     assert_eq!(lists(&pages), [vec![0, 2, 3], vec![3, 2, 0], vec![2, 3, 0], vec![3, 2, 0]]);
     assert_eq!(list(&pages, 1, true), []);
+    let mut machine = low_and_normal(4096, [4096, 4096]);
+    machine.reserved.push(PfnRange::new(0, 4096));
+    assert_eq!(lists(&build(&machine, Rules::linux_6_12())), [[1, 2], [2, 1]]);
 }
 
 #[test]

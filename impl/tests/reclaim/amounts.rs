@@ -106,19 +106,30 @@ fn a_zone_that_compaction_can_work_in_is_not_reclaimed_from() {
     }
 }
 
+/// With so many pages on the four lists, what goes of anonymous memory and of files.
+fn gone(sizes: [u64; 4], shrink: Shrink) -> [usize; 2] {
+    let bench = Bench::small(true);
+    let filled =
+        [0, 1, 2, 3].map(|list| bench.fill(LruList::ALL[list], sizes[list], Gfp::HIGHUSER_MOVABLE));
+    bench.shrink(shrink);
+    [0, 2].map(|list| {
+        let pages = filled[list..list + 2].iter().flatten();
+        pages.filter(|pfn| bench.owner.with(**pfn, |page| page.gone)).count()
+    })
+}
+
+#[test]
+fn the_type_with_less_left_is_left_active_pages_included() {
+    // After a batch of each list: 936 and 1036 are left, 93 % of 1001; files are to go to 7 % of 700.
+    assert_eq!(gone([900, 100, 700, 400], HARD), [32, 49]);
+    // 936 and 886, 93 % of 951; anonymous memory to 7 % of 600.
+    assert_eq!(gone([600, 400, 900, 50], HARD), [42, 32]);
+    // 480 each, 93 % of 513: files are left.
+    assert_eq!(gone([512, 0, 512, 0], HARD), [35, 32]);
+}
+
 #[test]
 fn what_decides_between_files_and_anonymous_memory() {
-    // Pages of the four lists; what goes of anonymous memory and of files.
-    let gone = |sizes: [u64; 4], shrink| {
-        let bench = Bench::small(true);
-        let filled = [0, 1, 2, 3]
-            .map(|list| bench.fill(LruList::ALL[list], sizes[list], Gfp::HIGHUSER_MOVABLE));
-        bench.shrink(shrink);
-        [0, 2].map(|list| {
-            let pages = filled[list..list + 2].iter().flatten();
-            pages.filter(|pfn| bench.owner.with(**pfn, |page| page.gone)).count()
-        })
-    };
     // A sixteenth of each list, 60 : 140 where costs decide.
     let gentle = Shrink { priority: 4, ..GENTLE };
     assert_eq!(gone([3900, 0, 96, 0], gentle), [0, 6], "196 file and free pages, above HIGH");
