@@ -171,3 +171,30 @@ fn who_was_killed_while_others_ran_is_not_held_back_again() {
     assert!(matches!(step, SlowStep::Throttle { .. }), "{step:?}");
     assert_eq!(pages.slow_step(&mut killed, woken(true)), RECLAIM);
 }
+
+#[test]
+fn single_pages_leave_the_atomic_reserve_for_blocks() {
+    let pages = single_zone(1, 131_072, Rules::linux_6_12());
+    pages.pcp_disable(CPU0, NORMAL);
+    let reserved = || pages.zone_state(NORMAL).nr_free_highatomic;
+    let get = |block| {
+        let mut walk = pages.slow_begin(CPU0, Request::new(order(block), Gfp::ATOMIC));
+        assert!(is_page(pages.slow_step(&mut walk, None)));
+    };
+    get(1);
+    let before = reserved();
+    assert!(before > 0);
+    get(0);
+    assert_eq!(reserved(), before);
+}
+
+#[test]
+fn since_6_18_an_empty_zone_holds_reclaimers_back_even_without_hope() {
+    // Nothing is reclaimable.
+    let (old, new) = (Rules::linux_6_12(), Rules::linux_6_18());
+    for (rules, free, waits) in [(old, 0, false), (new, 0, true), (new, 64, false)] {
+        let (pages, _) = nearly_full(rules, free);
+        let step = first(&pages, Request::new(Order::ZERO, Gfp::KERNEL)).1;
+        assert_eq!(matches!(step, SlowStep::Throttle { .. }), waits, "{free} free: {step:?}");
+    }
+}

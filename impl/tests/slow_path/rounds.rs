@@ -142,3 +142,28 @@ fn the_killer_is_not_for_everybody_and_looks_above_high_first() {
         assert_eq!(step == SlowStep::OomKill { order: Order::ZERO }, killed, "{step:?}");
     }
 }
+
+#[test]
+fn somebody_is_killed_for_movable_pages_too() {
+    let (pages, _) = nearly_full(Rules::linux_6_12(), 64);
+    let (mut walk, _) = first(&pages, Request::new(Order::ZERO, Gfp::HIGHUSER_MOVABLE));
+    assert_eq!(pages.slow_step(&mut walk, Some(SlowReply::Reclaimed(0))), SlowStep::OomLock);
+    let step = pages.slow_step(&mut walk, Some(SlowReply::OomLock(true)));
+    assert_eq!(step, SlowStep::OomKill { order: Order::ZERO });
+}
+
+#[test]
+fn a_victim_does_not_wait_for_the_killer() {
+    let failed = SlowStep::Done(Outcome::Failed);
+    for (flags, more, step) in [
+        (TaskFlags::OOM_VICTIM, Gfp::empty(), failed),
+        (TaskFlags::OOM_VICTIM, Gfp::NOMEMALLOC, failed),
+        (TaskFlags::empty(), Gfp::NOMEMALLOC, RECLAIM),
+    ] {
+        let (pages, _) = nearly_full(Rules::linux_6_12(), 64);
+        let task = Task { flags, ..Task::default() };
+        let (mut walk, _) = first(&pages, Request::new(Order::ZERO, Gfp::KERNEL | more).by(task));
+        assert_eq!(pages.slow_step(&mut walk, Some(SlowReply::Reclaimed(0))), SlowStep::OomLock);
+        assert_eq!(pages.slow_step(&mut walk, Some(SlowReply::OomLock(false))), step, "{flags:?}");
+    }
+}
