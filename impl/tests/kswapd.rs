@@ -5,7 +5,7 @@ mod common;
 use common::{CPU0, NORMAL, Pages, single_zone};
 use mmspec_impl::OwnedAllocator;
 use mmspec_model::{
-    contract::{KswapdReply, KswapdStep, Outcome, Request, SlowStep},
+    contract::{KswapdReply, KswapdStep, Outcome, Request, SlowReply, SlowStep},
     vocab::{
         AllocFlags, CpuId, Gfp, Machine, Mark, NodeId, Order, Pfn, PfnRange, Rules, Tunables,
         ZoneFlags, ZoneKind, ZoneSpan,
@@ -127,8 +127,11 @@ fn a_node_without_hope_is_left_alone() {
     let request = Request::new(Order::ZERO, Gfp::KERNEL);
     let mut walk = pages.slow_begin(CPU0, request);
     pages.slow_step(&mut walk, None);
+    let mut vain = walk;
+    pages.slow_step(&mut vain, Some(SlowReply::Reclaimed(0)));
+    assert_eq!(pages.node_state(NODE).kswapd_failures, 16);
     held[..32].iter().for_each(|pfn| pages.free_pages(CPU0, *pfn, Order::ZERO));
-    pages.slow_step(&mut walk, Some(mmspec_model::contract::SlowReply::Reclaimed(32)));
+    pages.slow_step(&mut walk, Some(SlowReply::Reclaimed(32)));
     assert_eq!(pages.node_state(NODE).kswapd_failures, 0);
 }
 

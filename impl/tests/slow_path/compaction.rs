@@ -116,3 +116,35 @@ fn costly_success_is_tried_four_times() {
     let rounds = rounds_of_success(&pages, request);
     assert_eq!(rounds, 5, "and the priority is as high as it gets");
 }
+
+/// The steps of a walk up to the OOM lock or its end, if compaction completes without a block and
+/// reclaim frees `reclaimed` pages.
+fn steps(request: Request, reclaimed: u64) -> String {
+    let (pages, _) = nearly_full(Rules::linux_6_12(), 64);
+    let (mut walk, mut step) = first(&pages, request);
+    let mut seen = String::new();
+    loop {
+        let (letter, reply) = match step {
+            SlowStep::Compact { .. } => ('c', SlowReply::Compacted(CompactResult::Complete)),
+            SlowStep::Reclaim { .. } => ('r', SlowReply::Reclaimed(reclaimed)),
+            SlowStep::OomLock => return seen + " oom",
+            _ => return seen + " end",
+        };
+        seen.push(letter);
+        step = pages.slow_step(&mut walk, Some(reply));
+    }
+}
+
+#[test]
+fn who_goes_round_for_compaction() {
+    let small = Request::new(order(2), Gfp::KERNEL);
+    assert_eq!(steps(small, 1), "crcrc oom", "two priorities");
+    assert_eq!(steps(small, 0), "crc oom", "without progress it is over");
+    let dying = Task { flags: TaskFlags::DYING, ..Task::default() };
+    assert_eq!(steps(small.by(dying), 1), "crc oom");
+    // Costly blocks need RETRY_MAYFAIL, and compaction.
+    let costly = |gfp| Request::new(order(4), gfp);
+    assert_eq!(steps(costly(Gfp::KERNEL), 1), "crc end");
+    assert_eq!(steps(costly(Gfp::KERNEL | Gfp::RETRY_MAYFAIL), 1), "crc oom");
+    assert_eq!(steps(costly(Gfp::NOIO | Gfp::RETRY_MAYFAIL), 1), "r end");
+}

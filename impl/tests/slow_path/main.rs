@@ -14,11 +14,11 @@ use mmspec_model::{
         CompactPriority, CompactResult, Outcome, Request, SlowReply, SlowStep, Task, TaskFlags,
     },
     vocab::{
-        AllocFlags, Gfp, Machine, Mark, NodeId, NodeMask, Order, Pfn, PfnRange, ReserveIndex,
-        Rules, Tunables, ZoneIdx, ZoneKind, ZoneSpan,
+        AllocFlags, DrainScheme, Gfp, Machine, Mark, NodeId, NodeMask, Order, Pfn, PfnRange,
+        ReserveIndex, Rules, Tunables, ZoneIdx, ZoneKind, ZoneSpan,
     },
 };
-use std::vec::Vec;
+use std::{string::String, vec::Vec};
 
 const RECLAIM: SlowStep = SlowStep::Reclaim { order: Order::ZERO };
 

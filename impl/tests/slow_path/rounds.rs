@@ -167,3 +167,20 @@ fn a_victim_does_not_wait_for_the_killer() {
         assert_eq!(pages.slow_step(&mut walk, Some(SlowReply::OomLock(false))), step, "{flags:?}");
     }
 }
+
+#[test]
+fn where_cpus_drain_themselves_the_walk_waits_for_them() {
+    let rules = Rules { drain_scheme: DrainScheme::WorkItem, ..Rules::linux_6_12() };
+    let pages = single_zone(2, 4096, rules);
+    let all =
+        Request::new(Order::ZERO, Gfp::HIGHUSER_MOVABLE).at(Mark::Min, AllocFlags::NO_WATERMARKS);
+    let pfns: Vec<_> = core::iter::from_fn(|| pages.alloc_pages(CPU0, all).page()).collect();
+    let limits = Tunables { percpu_pagelist_high_fraction: 8, ..Tunables::default() };
+    pages.set_tunables(limits).unwrap();
+    pfns[..200].iter().for_each(|pfn| pages.free_pages(common::CPU1, *pfn, Order::ZERO));
+    let (mut walk, step) = first(&pages, Request::new(Order::ZERO, Gfp::HIGHUSER_MOVABLE));
+    assert_eq!(step, RECLAIM);
+    assert_eq!(pages.slow_step(&mut walk, Some(SlowReply::Reclaimed(1))), SlowStep::DrainWait);
+    assert!(pages.run_work(common::CPU1));
+    assert!(is_page(pages.slow_step(&mut walk, Some(SlowReply::Woken { killed: false }))));
+}
