@@ -374,3 +374,16 @@ fn at_the_drift_mark_the_count_is_good_enough() {
     assert_eq!((state.nr_free_pages, state.nr_free_pages_exact), (160, 96));
     assert_eq!(pages.kswapd_step(NODE, None), KswapdStep::Nap, "balanced as it is counted");
 }
+
+#[test]
+fn a_zone_without_managed_pages_adds_nothing_to_the_target() {
+    let zones = [(ZoneKind::Dma32, 0, 4096), (ZoneKind::Normal, 4096, 8192)];
+    let mut machine = Machine::new(1, &zones);
+    machine.reserved.push(PfnRange::new(0, 4096));
+    let pages: OwnedAllocator =
+        OwnedAllocator::new(machine.as_ref(), Rules::linux_6_12(), Tunables::default()).unwrap();
+    fail_all(&pages);
+    fail(&pages, 0);
+    let step = pages.kswapd_step(NODE, None);
+    assert!(matches!(step, KswapdStep::Shrink { target: 192, .. }), "{step:?}");
+}

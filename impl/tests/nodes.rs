@@ -238,6 +238,7 @@ fn masks_and_cpusets_restrict() {
     let foreign = pages.zone_state(ZoneIdx(1)).numa.foreign;
     assert_eq!(foreign, 1, "node 1 was preferred, node 2 served");
     assert_eq!(pages.zone_state(ZoneIdx(2)).numa.miss, 1);
+    assert_eq!(pages.clone().zone_state(ZoneIdx(2)).numa, pages.zone_state(ZoneIdx(2)).numa);
     // An explicit attempt minds the cpuset only if it is told to.
     let explicit = |flags| request.at(Mark::Low, flags).by(task(0b100));
     assert_eq!(node_of(explicit(AllocFlags::empty())), Some(0));

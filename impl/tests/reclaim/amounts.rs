@@ -34,9 +34,10 @@ fn reclaim_for_large_blocks_goes_on_until_compaction_can_work() {
     // 4096 >> 10 are 4, then it is 3 a round.
     assert_eq!(full().shrink(Shrink { priority: 10, ..large }).reclaimed, 4 + 47 * 3);
     // Small blocks do that only when it is urgent.
-    for order in [2, 3].map(Order::of) {
+    for (order, urgent) in [(Order::of(2), 8 + 18 * 7), (Order::of(3), 8 + 19 * 7)] {
         let small = Shrink { order, priority: 10, ..HARD };
         assert_eq!(full().shrink(small).reclaimed, 4);
+        assert_eq!(full().shrink(Shrink { priority: 9, ..small }).reclaimed, urgent);
         assert_eq!(full().shrink(Shrink { priority: 0, ..small }).reclaimed, 160);
     }
 }

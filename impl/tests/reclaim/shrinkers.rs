@@ -117,9 +117,9 @@ fn by_default_an_object_costs_two_and_128_are_a_batch() {
     let plain = Plain::default();
     let registered = [Registered::new(&plain)];
     let reclaim = Reclaim { shrinkers: &registered, ..bench.reclaim() };
-    // 4 × 250 / 2.
-    reclaim.shrink_node(CPU0, NODE, &Shrink { priority: 2, ..GENTLE });
-    assert_eq!(*plain.0.lock().unwrap(), [128; 3]);
+    // 4 × 125 / 2.
+    reclaim.shrink_node(CPU0, NODE, &Shrink { priority: 3, ..GENTLE });
+    assert_eq!(*plain.0.lock().unwrap(), [128]);
 }
 
 #[test]

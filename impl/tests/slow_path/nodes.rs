@@ -196,3 +196,19 @@ fn the_reserve_index_lasts_when_the_mask_is_left() {
         assert_eq!(is_page(first(&pages, request).1), served, "{reserve_index:?}");
     }
 }
+
+#[test]
+fn what_other_nodes_could_give_counts_by_the_rules() {
+    for (retry_minds_cpuset, retries) in [(true, false), (false, true)] {
+        let pages = two_nodes(Rules { retry_minds_cpuset, ..Rules::linux_6_12() });
+        empty(&pages, 0);
+        empty(&pages, 1);
+        pages.set_reclaimable(ZoneIdx(1), 1000);
+        let task = Task { mems: NodeMask(1), flags: TaskFlags::KTHREAD };
+        let request = Request::new(Order::ZERO, Gfp::KERNEL).within(NodeMask(3)).by(task);
+        let (mut walk, step) = first(&pages, request);
+        assert_eq!(step, RECLAIM);
+        let step = pages.slow_step(&mut walk, Some(SlowReply::Reclaimed(0)));
+        assert_eq!(step == RECLAIM, retries, "minds the cpuset {retry_minds_cpuset}: {step:?}");
+    }
+}

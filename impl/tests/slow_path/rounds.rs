@@ -105,14 +105,16 @@ fn what_is_free_counts_with_what_could_be() {
         assert_eq!(step == RECLAIM, retries, "{reclaimable} reclaimable: {step:?}");
     }
     // Skipped compaction goes on while a zone would be suitable: order 2 wants MIN + 8 = 136 with
-    // half of what is reclaimable (order 2): 64 + 146 / 2 is 137.
-    for (reclaimable, retries) in [(146, true), (145, false)] {
+    // half of what is reclaimable: 64 + 146 / 2 is 137. Order 3: MIN + 16 with a third of it.
+    for (block, reclaimable, retries) in
+        [(2, 146, true), (2, 145, false), (3, 243, true), (3, 242, false)]
+    {
         let (pages, _) = nearly_full(Rules::linux_6_12(), 64);
         let task = Task { flags: TaskFlags::KTHREAD, ..Task::default() };
         let (mut walk, mut step) =
-            first(&pages, Request::new(order(2), Gfp::HIGHUSER_MOVABLE).by(task));
+            first(&pages, Request::new(order(block), Gfp::HIGHUSER_MOVABLE).by(task));
         pages.set_reclaimable(NORMAL, reclaimable);
-        // No block of order 2 is there, so the retry of reclaim is refused.
+        // No block of that order is there, so the retry of reclaim is refused.
         assert!(matches!(step, SlowStep::Reclaim { .. }));
         step = pages.slow_step(&mut walk, Some(SlowReply::Reclaimed(1)));
         assert!(matches!(step, SlowStep::Compact { .. }), "{step:?}");
