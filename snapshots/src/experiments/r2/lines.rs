@@ -67,8 +67,8 @@ pub(super) struct Traffic {
 struct Line {
     /// By CPU: holds a copy.
     holders: u64,
-    /// When the last transfer is over, ns.
-    free_at: u64,
+    /// When the last transfer began, and when it is over, ns.
+    busy: (u64, u64),
 }
 
 pub(super) struct Lines {
@@ -139,8 +139,12 @@ impl Lines {
 
     fn transfer(&mut self, at: u64, zone: usize, field: Field, cost: u64) -> u64 {
         let line = &mut self.lines[zone * LINES + self.layout.line(field)];
-        let wait = line.free_at.saturating_sub(at);
-        line.free_at = at + wait + cost;
+        // A step goes on while it fetches lines, so a transfer may be known that begins only after
+        // this one is over: it is not waited for.
+        let wait = if at + cost <= line.busy.0 { 0 } else { line.busy.1.saturating_sub(at) };
+        if at + wait >= line.busy.0 {
+            line.busy = (at + wait, at + wait + cost);
+        }
         self.traffic.transfers += 1;
         self.traffic.time += wait + cost;
         self.traffic.waits += wait;
@@ -179,6 +183,8 @@ mod tests {
         assert_eq!(lines.read(1000, 2, 0, Field::Lock), 100);
         assert_eq!(lines.read(1020, 1, 0, Field::Lock), 80 + 10);
         assert_eq!(lines.traffic.waits, 80);
+        assert_eq!(lines.write(2000, 3, 0, Field::Lock), 200);
+        assert_eq!(lines.read(1200, 0, 0, Field::Lock), 100, "long before");
     }
 
     #[test]

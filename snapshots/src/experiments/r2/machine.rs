@@ -90,6 +90,17 @@ struct Turn {
     left: u64,
 }
 
+/// What a reader does next.
+#[derive(Clone, Copy)]
+enum Step {
+    /// Ask for the next page.
+    First,
+    /// Ask again on the slow path.
+    Later,
+    /// Reclaim a cluster from that zone of its node, then the next.
+    Reclaim(usize),
+}
+
 /// Pages that reclaim takes at once.
 const CLUSTER: u64 = 32;
 
@@ -104,6 +115,8 @@ struct Run<'a> {
     cache: Vec<VecDeque<Pfn>>,
     /// The zones of each node.
     zones: Vec<Vec<usize>>,
+    /// By reader.
+    steps: Vec<Step>,
     /// By node: what its kswapd is at, if awake.
     turns: Vec<Option<Turn>>,
     agenda: BinaryHeap<Reverse<(u64, Actor)>>,
@@ -126,6 +139,7 @@ pub(super) fn run(model: &Model, kernel: Kernel, nodes: u8) -> Result<Sums, Expe
         checks_low: rules.kswapd_checks_low,
         cache: vec![VecDeque::new(); machine.zones.len()],
         zones: (0..nodes).map(of_node).collect(),
+        steps: vec![Step::First; usize::from(machine.cpus)],
         turns: (0..nodes).map(|_| None).collect(),
         agenda: (0..machine.cpus).map(|cpu| Reverse((0, Actor::Reader(cpu)))).collect(),
         touch,
@@ -196,34 +210,54 @@ impl Run<'_> {
         let outcome = self.pages.alloc_pages(cpu, request);
         let after = self.pages.fair_work(cpu);
         let work = [after[0] - before[0], after[1] - before[1]];
-        let node = self.machine.as_ref().node_of(cpu);
+        let node = self.home(cpu);
         *now += self.touch.looked(*now, cpu, node, attempt, work);
         outcome
     }
 
-    /// Read one page; the time it took.
+    /// What a reader does next, up to the next time that it does not touch shared lines; the time it
+    /// took. Nothing is done ahead of time: others would wait for lines that are not fetched yet.
     fn read(&mut self, time: u64, cpu: CpuId) -> u64 {
         let mut now = time;
-        let mut outcome = self.ask(&mut now, cpu, Attempt::First);
-        while !matches!(outcome, Outcome::Page(_)) {
-            now += self.model.slow;
-            self.sums.slow += 1;
-            self.wake_kswapds(now);
-            outcome = self.ask(&mut now, cpu, Attempt::Later);
-            if !matches!(outcome, Outcome::Page(_)) {
-                now += self.reclaim_directly(now, cpu);
+        let at = usize::from(cpu.0);
+        let attempt = match self.steps[at] {
+            Step::First => Attempt::First,
+            Step::Later => Attempt::Later,
+            Step::Reclaim(zones) => {
+                now += self.reclaim_directly(time, cpu, zones);
+                let last = zones + 1 == self.zones[self.home(cpu).index()].len();
+                self.steps[at] = if last { Step::Later } else { Step::Reclaim(zones + 1) };
+                return now - time + if last { self.enter_slow_path(now) } else { 0 };
             }
-        }
-        if let Outcome::Page(pfn) = outcome
-            && let Some(zone) = self.machine.as_ref().zone_of(pfn)
-        {
+        };
+        let Outcome::Page(pfn) = self.ask(&mut now, cpu, attempt) else {
+            if attempt == Attempt::Later {
+                self.steps[at] = Step::Reclaim(0);
+                return now - time;
+            }
+            self.steps[at] = Step::Later;
+            return now - time + self.enter_slow_path(now);
+        };
+        self.steps[at] = Step::First;
+        if let Some(zone) = self.machine.as_ref().zone_of(pfn) {
             now += self.touch.took(now, cpu, zone.index(), &self.pages);
             self.cache[zone.index()].push_back(pfn);
-            let home = self.machine.as_ref().node_of(cpu);
-            self.sums.remote += u64::from(self.machine.zones[zone.index()].node != home);
+            let away = self.machine.zones[zone.index()].node != self.home(cpu);
+            self.sums.remote += u64::from(away);
         }
         self.sums.pages += 1;
         now + self.model.page - time
+    }
+
+    fn home(&self, cpu: CpuId) -> NodeId {
+        self.machine.as_ref().node_of(cpu)
+    }
+
+    /// The time it took.
+    fn enter_slow_path(&mut self, time: u64) -> u64 {
+        self.sums.slow += 1;
+        self.wake_kswapds(time);
+        self.model.slow
     }
 
     fn is_balanced(&self, z: usize) -> bool {
@@ -269,15 +303,10 @@ impl Run<'_> {
         Some(cost.max(self.model.reclaim))
     }
 
-    /// A batch from the zones of the reader's own node; the time it took.
-    fn reclaim_directly(&mut self, time: u64, cpu: CpuId) -> u64 {
-        let node = self.machine.as_ref().node_of(cpu);
-        let mut cost = 0;
-        for at in 0..self.zones[node.index()].len() {
-            let z = self.zones[node.index()][at];
-            cost += self.evict(time + cost, z, CLUSTER, usize::from(cpu.0), cpu.0).1;
-        }
-        cost
+    /// A cluster from one of the zones of the reader's own node; the time it took.
+    fn reclaim_directly(&mut self, time: u64, cpu: CpuId, zone: usize) -> u64 {
+        let z = self.zones[self.home(cpu).index()][zone];
+        self.evict(time, z, CLUSTER, usize::from(cpu.0), cpu.0).1
     }
 
     /// Free the oldest pages of a zone on a CPU, on behalf of `agent`: how many, and the time it took.
