@@ -13,6 +13,7 @@ use mmspec_model::vocab::{
     ZoneKind, ZoneSpan,
 };
 use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 
@@ -185,7 +186,7 @@ impl Run<'_> {
 
     fn until(&mut self, pages: u64) {
         while self.sums.pages < pages {
-            let Some(Reverse((time, actor))) = self.agenda.pop() else { return };
+            let Some(Reverse((time, actor))) = self.agenda.peek().copied() else { return };
             let next = match actor {
                 Actor::Reader(cpu) => {
                     let cost = self.read(time, CpuId(cpu));
@@ -194,8 +195,11 @@ impl Run<'_> {
                 }
                 Actor::Kswapd(node) => self.kswapd(time, node).map(|cost| time + cost),
             };
-            if let Some(next) = next {
-                self.agenda.push(Reverse((next, actor)));
+            // Whoever was woken meanwhile acts later, so the first is still the first.
+            let Some(mut first) = self.agenda.peek_mut() else { return };
+            match next {
+                Some(next) => *first = Reverse((next, actor)),
+                None => drop(PeekMut::pop(first)),
             }
         }
     }
