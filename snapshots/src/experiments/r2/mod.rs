@@ -140,7 +140,7 @@ fn all(model: &Model, nodes: u8) -> Result<[Sums; 3], ExperimentError> {
 }
 
 /// For the sensitivity nodes are smaller, with all parameters as they are as well.
-const SENSITIVITY_MIB: u64 = 1024;
+const SENSITIVITY_MIB: u64 = 512;
 
 fn sensitivity(progress: &mut dyn FnMut(String)) -> Result<Vec<Sensitivity>, ExperimentError> {
     let model = Model { node_mib: SENSITIVITY_MIB, ..Model::STATED };
@@ -195,7 +195,7 @@ fn experiment(progress: &mut dyn FnMut(String)) -> Result<Experiment, Experiment
         "fields regrouped, pages scanned counted: the posting of 9 July 2014, 3.16-rc3, with NUMA \
          balancing off (it was on in the table of June)",
         "every page is read once, so what kswapd takes too early costs nothing later",
-        "the sensitivity is that of nodes of 1 GiB",
+        "the sensitivity is that of nodes of 512 MiB",
     ];
     Ok(Experiment {
         name: R2.name.to_owned(),
