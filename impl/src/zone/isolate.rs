@@ -94,7 +94,7 @@ impl Buddy<'_> {
     }
 
     /// The head of the block that holds `frame`, and its state; `None` for frames in no block.
-    fn block_around(&self, frame: u32) -> Option<(u32, Frame)> {
+    pub(super) fn block_around(&self, frame: u32) -> Option<(u32, Frame)> {
         (0..=self.geometry.max_order).find_map(|order| {
             let head = frame & !((1 << order) - 1);
             let state = self.info.contains(head).then(|| self.tables.frame(head))?;

@@ -16,7 +16,7 @@ mod slow;
 
 pub use capability::{
     BatchFree, BulkAlloc, CpuCaches, CpuHotplug, FaultInjection, HighAtomicReserve, Isolation,
-    LinuxPolicy, Observe, StatWorker, Tuning, Watermarks, ZoneFlagControl,
+    LinuxPolicy, MemoryFailure, Observe, StatWorker, Tuning, Watermarks, ZoneFlagControl,
 };
 pub use drain::{DrainBegun, DrainWork};
 pub use frame::{FrameAllocator, FrameCounters, PageAllocator};

@@ -293,6 +293,10 @@ impl Builder<'_> {
                 Op::Isolate { cpu, pfn }
             }
             Aux::Unisolate => self.unisolate(cpu),
+            Aux::TakeOff => {
+                let (pfn, handle) = (frame(self.rng, machine), self.fresh(cpu));
+                Op::TakeOff { cpu, pfn, handle }
+            }
             Aux::Unreserve => Op::Unreserve {
                 cpu,
                 migratetype: *self.rng.pick(&MigrateType::PCP),

@@ -85,6 +85,8 @@ marks! {
     IsolateRefused = "an isolation was refused",
     IsolatedFree = "a free met an isolated pageblock",
     Unisolated = "an isolation was undone",
+    PageTaken = "memory failure took a page out of a free block",
+    TakeRefused = "memory failure met a page that is not free",
     CmaServed = "a CMA pageblock served a movable request",
     DiffPushed = "a per-CPU diff went over its threshold",
     DiffFolded = "a worker folded a diff",

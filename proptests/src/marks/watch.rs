@@ -129,6 +129,9 @@ fn watch(marks: &mut Marks, moment: &Moment<'_>) {
             marks.hit(if *yes { Mark::Isolated } else { Mark::IsolateRefused });
         }
         (Call::Unisolate(..), Answer::Flag(true)) => marks.hit(Mark::Unisolated),
+        (Call::TakeOff(..), Answer::Flag(yes)) => {
+            marks.hit(if *yes { Mark::PageTaken } else { Mark::TakeRefused });
+        }
         (Call::Unreserve(..), Answer::Flag(true)) => marks.hit(Mark::Unreserved),
         (Call::CpuDead(_, cpu), Answer::Flag(true)) => {
             let zones = 0..moment.before.zones.len();

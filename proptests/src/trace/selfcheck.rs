@@ -95,6 +95,7 @@ fn traceable(mut script: Script) -> Script {
         | Op::FailTrylock { .. }
         | Op::Isolate { .. }
         | Op::Unisolate { .. }
+        | Op::TakeOff { .. }
         | Op::Unreserve { .. }
         | Op::CpuDead { .. } => false,
         _ => true,
