@@ -30,6 +30,12 @@ impl List {
         self.head
     }
 
+    /// The last frame; stale if there is none.
+    #[inline]
+    pub(crate) fn tail(&self) -> u32 {
+        self.tail
+    }
+
     #[inline]
     pub(crate) fn push_head(&mut self, links: &[Links], frame: u32) {
         if self.is_empty() {

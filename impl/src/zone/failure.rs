@@ -2,8 +2,9 @@
 
 use super::Buddy;
 use crate::frame::{Allocated, Frame};
+use crate::platform::Platform;
 
-impl Buddy<'_> {
+impl<P: Platform> Buddy<'_, P> {
     /// Take one page out of the free block that holds it, and hand it out as unmovable; what is left
     /// of the block stays free. False if no free block holds it.
     pub(crate) fn take_page_off(&mut self, frame: u32) -> bool {

@@ -2,9 +2,10 @@
 
 use super::{Buddy, Placement, pageblock::BlockRange};
 use crate::frame::Frame;
+use crate::platform::Platform;
 use mmspec_model::vocab::{MigrateType, Pfn};
 
-impl Buddy<'_> {
+impl<P: Platform> Buddy<'_, P> {
     /// Isolate the pageblock that starts at `start`. False if it is isolated already, straddles
     /// the zone, holds frames that are not managed, or an allocated one that is not `movable`.
     pub(crate) fn isolate(&mut self, start: u32, movable: &dyn Fn(Pfn) -> bool) -> bool {

@@ -192,12 +192,6 @@ impl Reference {
         self.min_free_kbytes
     }
 
-    /// Whether mobility grouping is on.
-    #[must_use]
-    pub const fn groups_by_mobility(&self) -> bool {
-        self.grouping
-    }
-
     /// Record tracepoints from now on.
     pub fn start_trace(&mut self) {
         self.trace.get_or_insert_with(Vec::new);
