@@ -117,6 +117,7 @@ marks! {
     KswapdNapped = "kswapd took its nap",
     KswapdSlept = "kswapd went back to sleep",
     KswapdUrgent = "kswapd raised its priority past 10",
+    BoostedMeanwhile = "a fallback boosted a zone that kswapd was working on",
     BoostWorkedOff = "kswapd worked off a boost",
     ListsBusy = "an owner found its lists locked by another CPU",
     WeakFailed = "a weak compare-and-swap failed for no reason",

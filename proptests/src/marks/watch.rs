@@ -307,6 +307,9 @@ fn zones(marks: &mut Marks, moment: &Moment<'_>) {
     for (zone, (before, now)) in moment.before.zones.iter().zip(&moment.now.zones).enumerate() {
         if now.boost > before.boost {
             marks.hit(Mark::Boosted);
+            if before.flags.contains(ZoneFlags::RECLAIM_ACTIVE) && before.boost > 0 {
+                marks.hit(Mark::BoostedMeanwhile);
+            }
         }
         if now.kswapd_wakeups > before.kswapd_wakeups {
             marks.hit(Mark::KswapdWoken);
