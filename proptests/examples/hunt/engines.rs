@@ -120,7 +120,10 @@ fn run(engine: Engine, config: &Config<'_>) -> EngineReport {
         }
         Engine::Schedules => schedules::run(config, owned::<Coarse>),
         Engine::FineSchedules => schedules::run(config, owned::<Fine>),
-        Engine::Trace => selfcheck::run(config),
+        Engine::Trace => {
+            watch::unwatched();
+            selfcheck::run(config)
+        }
         Engine::Histories => schedules::run_histories(config, owned::<Coarse>),
     }
 }
