@@ -140,3 +140,36 @@ fn work_is_put_off_by_node() {
         assert_eq!(plain.0.lock().unwrap().len(), calls);
     }
 }
+
+#[test]
+fn caches_give_their_share_while_a_boost_is_worked_off() {
+    let bench = Bench::small(true);
+    bench.fill(LruList::InactiveFile, 1024, Gfp::HIGHUSER_MOVABLE);
+    bench.fill(LruList::InactiveAnon, 1024, Gfp::HIGHUSER_MOVABLE);
+    // Types mix in the last pageblock, which boosts; with the others free there is no more to do.
+    let ask = |order, gfp| {
+        let request = Request::new(Order::of(order), gfp);
+        let request = request.at(Mark::Min, AllocFlags::NO_WATERMARKS);
+        bench.pages.alloc_pages(CPU0, request).page().unwrap()
+    };
+    let blocks = [9, 9, 9, 3].map(|order| ask(order, Gfp::HIGHUSER_MOVABLE));
+    ask(4, Gfp::KERNEL);
+    blocks[..3].iter().for_each(|block| bench.pages.free_pages(CPU0, *block, Order::of(9)));
+    assert_eq!(bench.pages.zone_state(NORMAL).boost, 512);
+    let slabs = Cache {
+        objects: AtomicU64::new(1 << 20),
+        calls: Mutex::default(),
+        seeks: 2,
+        lazy: AtomicBool::new(false),
+    };
+    let registered = [Registered::new(&slabs)];
+    let reclaim = Reclaim { shrinkers: &registered, ..bench.reclaim() };
+    let step = bench.pages.kswapd_step(NODE, None);
+    let KswapdStep::Shrink { priority: 12, may_write: false, may_swap: false, .. } = step else {
+        panic!("{step:?} is not gentle work on a boost")
+    };
+    // 4 × 256 / 2 objects, a page for each four of them; the lists give nothing at this priority.
+    let reply = reclaim.kswapd(CPU0, NODE, step);
+    assert_eq!(reply, Some(KswapdReply::Shrunk { scanned: 0, reclaimed: 128 }));
+    assert_eq!(*slabs.calls.lock().unwrap(), [128; 4]);
+}

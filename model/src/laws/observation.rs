@@ -316,6 +316,8 @@ pub struct Past {
     pub grants: Vec<u64>,
     /// Pages handed out, by zone.
     pub granted_pages: Vec<u64>,
+    /// Pages that memory failure took off the free lists, by zone.
+    pub taken_pages: Vec<u64>,
     /// Pages given back, by zone.
     pub freed_pages: Vec<u64>,
 }
@@ -328,6 +330,7 @@ impl Past {
             disabled: vec![false; zones],
             grants: vec![0; zones],
             granted_pages: vec![0; zones],
+            taken_pages: vec![0; zones],
             freed_pages: vec![0; zones],
             ..Self::default()
         }

@@ -26,6 +26,7 @@ pub mod selfcheck;
 mod sizes;
 mod start;
 mod timeline;
+mod traced;
 mod window;
 
 pub use engine::{Options, explain, explain_reader};
