@@ -60,6 +60,7 @@ fuzz-ci: seeds
     fuzz/run laws {{seconds}}
     fuzz/run script {{seconds}}
     fuzz/run trace {{seconds}}
+    fuzz/run compaction {{seconds}}
 
 # Review changed snapshots (cargo-insta).
 review:

@@ -1,5 +1,6 @@
 //! Writes the seed corpora of the fuzz targets: `cargo run --example seeds -- FOLDER` fills
-//! `FOLDER/differential`, `FOLDER/laws`, `FOLDER/script` and `FOLDER/trace`.
+//! `FOLDER/differential`, `FOLDER/laws`, `FOLDER/script`, `FOLDER/trace` and
+//! `FOLDER/compaction`.
 //!
 //! Seeds come from the scenarios of this package, cut to what a fuzzer can mutate well, from the
 //! scripts of any folders named after FOLDER (regressions), and from the generator.
@@ -34,6 +35,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     for more in args {
+        for (path, case) in Folder::new(&more).compactions()? {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            write(folder, "compaction", &name, case.to_string().as_bytes())?;
+        }
         for (path, script) in Folder::new(more).scripts()? {
             scripts.push((path.file_stem().unwrap_or_default().to_string_lossy().into(), script));
         }

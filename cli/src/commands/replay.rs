@@ -3,10 +3,16 @@
 use crate::output::Out;
 use crate::{Verdict, args, input, show};
 use mmspec_proptests::check;
+use mmspec_proptests::compaction;
 use mmspec_proptests::engine::{Case, Failure};
 
 pub(crate) fn run(args: &args::Replay, out: &mut Out) -> anyhow::Result<Verdict> {
-    let case = Case::parse(&input::name(&args.file), &input::text(&args.file)?)?;
+    let text = input::text(&args.file)?;
+    let name = input::name(&args.file);
+    if compaction::is_case(&text) {
+        return compacted(compaction::Case::parse(&name, &text)?, out);
+    }
+    let case = Case::parse(&name, &text)?;
     let operations = case.script.ops.len();
     let how = if case.schedule.is_some() {
         "under its schedule"
@@ -32,4 +38,22 @@ pub(crate) fn run(args: &args::Replay, out: &mut Out) -> anyhow::Result<Verdict>
     }))?;
     out.line("FAILED")?;
     Ok(Verdict::Violated)
+}
+
+/// A case of compaction.
+fn compacted(case: compaction::Case, out: &mut Out) -> anyhow::Result<Verdict> {
+    let acts = case.acts.len();
+    out.line(format_args!("{acts} acts of compaction, by the laws at every iteration"))?;
+    match compaction::replay(&case) {
+        Ok(played) => {
+            let (runs, iterations) = (played.runs, played.iterations);
+            out.line(format_args!("ok: {runs} runs, {iterations} iterations"))?;
+            Ok(Verdict::Holds)
+        }
+        Err(finding) => {
+            out.print(show::failure(&Failure::of_compaction(finding, case, 0, 0, acts)))?;
+            out.line("FAILED")?;
+            Ok(Verdict::Violated)
+        }
+    }
 }

@@ -13,6 +13,7 @@ pub use planted::Planted;
 pub use races::{RACES, Race, RacyDeadlock, RacyLoss, RacyTwice, WeakOnce};
 pub use unordered::{DrainSkips, GivesUp, LostFree, TwiceOut, UNORDERED};
 
+use crate::compaction;
 use crate::differential;
 use crate::drive::catch;
 use crate::engine::{Budget, Config, EngineReport};
@@ -20,6 +21,7 @@ use crate::explorer::{self, Bounds};
 use crate::lawful::{self, Depth};
 use crate::script::Script;
 use mmspec_model::contract::LinuxPolicy;
+use mmspec_model::vocab::{CompactFixes, CompactRules};
 
 /// Cases within which a canary must be found.
 const CASES: u64 = 4_000;
@@ -105,6 +107,24 @@ pub fn of_schedules(config: &Config<'_>, report: &mut EngineReport) {
 /// Run those whose histories have no order.
 pub fn of_histories(config: &Config<'_>, report: &mut EngineReport) {
     of_races(&UNORDERED, config, report);
+}
+
+/// Rules of kernels whose compaction goes on without end.
+pub fn of_compaction(config: &Config<'_>, report: &mut EngineReport) {
+    let latest = CompactRules::linux_6_12();
+    let without =
+        |fix: CompactFixes| CompactRules { fixes: latest.fixes.difference(fix), ..latest };
+    for (name, rules) in [
+        ("compact-loops-on-a-signal", CompactRules::linux_5_1()),
+        ("compact-picks-unmarked", CompactRules::linux_6_1()),
+        ("compact-marks-first-pages-only", without(CompactFixes::MARK_REPRESENTATIVE)),
+        ("compact-misses-the-zone-start", without(CompactFixes::ZONE_START)),
+    ] {
+        let run = catch(|| compaction::hunt(&hunt(config, 5 * CASES), Some(rules)));
+        if !fate(report, name, run) {
+            return;
+        }
+    }
 }
 
 fn of_races(races: &[Race], config: &Config<'_>, report: &mut EngineReport) {

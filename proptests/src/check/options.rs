@@ -22,13 +22,15 @@ pub enum Engine {
     Schedules,
     /// Small concurrent histories against the reference.
     Histories,
+    /// Runs of compaction over small machines, judged by the laws.
+    Compaction,
     /// Scripts recorded as kernel traces, and explained.
     Trace,
 }
 
 impl Engine {
     /// All engines, in the order in which they run.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Regressions,
         Self::Differential,
         Self::Laws,
@@ -36,6 +38,7 @@ impl Engine {
         Self::Explorer,
         Self::Schedules,
         Self::Histories,
+        Self::Compaction,
         Self::Trace,
     ];
 
@@ -50,6 +53,7 @@ impl Engine {
             Self::Explorer => "explorer",
             Self::Schedules => "schedules",
             Self::Histories => "histories",
+            Self::Compaction => "compaction",
             Self::Trace => "trace",
         }
     }
@@ -65,12 +69,13 @@ impl Engine {
         match self {
             // They take what they need, which is little.
             Self::Regressions => 0,
-            Self::Differential => 26,
+            Self::Differential => 24,
             Self::Laws => 18,
             Self::Conformance => 7,
-            Self::Explorer => 18,
+            Self::Explorer => 16,
             Self::Schedules => 16,
             Self::Histories => 10,
+            Self::Compaction => 4,
             Self::Trace => 5,
         }
     }

@@ -3,6 +3,7 @@
 use super::options::{Engine, Options};
 use super::report::CheckReport;
 use crate::canaries;
+use crate::compaction;
 use crate::conformance::{self, Plain, PlainFault, Promise, Subject};
 use crate::differential;
 use crate::engine::{Budget, Case, Config, EngineReport, Failure, Finding, Folder, FolderError};
@@ -48,6 +49,7 @@ pub fn check(options: &Options<'_>) -> Result<CheckReport, FolderError> {
             Engine::Explorer => run_explorer(&config),
             Engine::Schedules => run_schedules(&config),
             Engine::Histories => run_histories(&config),
+            Engine::Compaction => run_compaction(&config),
             Engine::Trace => selfcheck::run(&config),
         };
         if let Some(folder) = &options.failures {
@@ -97,6 +99,16 @@ fn regressions(options: &Options<'_>) -> Result<EngineReport, FolderError> {
     let mut report = EngineReport::new(Engine::Regressions.name());
     let config = Config::new(options.seed, Budget::default());
     let clock = config.clock(report.name);
+    for (path, case) in folder.compactions()? {
+        report.cases += 1;
+        report.operations += case.acts.len() as u64;
+        if let Err(finding) = compaction::replay(&case) {
+            let (seed, acts) = (options.seed, case.acts.len());
+            let mut failure = Failure::of_compaction(finding, case, seed, report.cases, acts);
+            failure.file = Some(path);
+            report.failures.push(failure);
+        }
+    }
     for (path, case) in folder.cases()? {
         report.cases += 1;
         report.operations += case.script.ops.len() as u64;
@@ -133,6 +145,12 @@ fn run_laws(config: &Config<'_>) -> EngineReport {
     let second = lawful::run(&config, Depth::default(), reference);
     report.merge(second);
     canaries::of_laws(&config, &mut report, owned::<Standard>);
+    report
+}
+
+fn run_compaction(config: &Config<'_>) -> EngineReport {
+    let mut report = compaction::run(config);
+    canaries::of_compaction(config, &mut report);
     report
 }
 

@@ -18,3 +18,4 @@ pub use engine::{fuzz, hunt, replay, run};
 pub use generate::Choices;
 pub use oracle::Completeness;
 pub use play::{Played, play};
+pub use text::is_case;

@@ -258,6 +258,14 @@ fn run(words: &[&str]) -> Result<Act, Wrong> {
     Ok(Act::Scan(scan))
 }
 
+/// Whether a text begins as a case of compaction does.
+#[must_use]
+pub fn is_case(text: &str) -> bool {
+    let mut words =
+        text.lines().flat_map(|line| line.split('#').next().unwrap_or("").split_whitespace());
+    words.next() == Some("mmc")
+}
+
 impl Case {
     /// Parse a case; `file` is only named in errors.
     ///

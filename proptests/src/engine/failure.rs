@@ -79,7 +79,8 @@ impl Failure {
     }
 
     /// What the compaction engine found.
-    pub(crate) fn of_compaction(
+    #[must_use]
+    pub fn of_compaction(
         finding: Finding,
         case: compaction::Case,
         seed: u64,

@@ -1,13 +1,14 @@
 //! Cases in files: failures are saved, regressions are read.
 
 use super::{Case, Failure};
+use crate::compaction;
 use crate::conformance;
 use crate::script::{ParseError, Script};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-/// A folder of `.mms` files.
+/// A folder of `.mms` and `.mmc` files.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -89,6 +90,22 @@ impl Folder {
     /// # Errors
     /// A file cannot be read or is no script.
     pub fn cases(&self) -> Result<Vec<(PathBuf, Case)>, FolderError> {
+        self.parsed("mms", Case::parse)
+    }
+
+    /// All cases of compaction in the folder, by name; none if it does not exist.
+    ///
+    /// # Errors
+    /// A file cannot be read or is no case.
+    pub fn compactions(&self) -> Result<Vec<(PathBuf, compaction::Case)>, FolderError> {
+        self.parsed("mmc", compaction::Case::parse)
+    }
+
+    fn parsed<T>(
+        &self,
+        ending: &str,
+        parse: fn(&str, &str) -> Result<T, ParseError>,
+    ) -> Result<Vec<(PathBuf, T)>, FolderError> {
         let mut names = Vec::new();
         let entries = match fs::read_dir(&self.path) {
             Ok(entries) => entries,
@@ -97,7 +114,7 @@ impl Folder {
         };
         for entry in entries {
             let path = entry.map_err(io_error(&self.path))?.path();
-            if path.extension().is_some_and(|extension| extension == "mms") {
+            if path.extension().is_some_and(|extension| extension == ending) {
                 names.push(path);
             }
         }
@@ -106,7 +123,7 @@ impl Folder {
             .into_iter()
             .map(|path| {
                 let text = fs::read_to_string(&path).map_err(io_error(&path))?;
-                let case = Case::parse(&path.display().to_string(), &text)?;
+                let case = parse(&path.display().to_string(), &text)?;
                 Ok((path, case))
             })
             .collect()
