@@ -124,6 +124,7 @@ mod tests {
             script: Script::parse("case.mms", text).expect("parses"),
             schedule: None,
             runs: None,
+            compaction: None,
             seed: 7,
             case: 3,
             operations_before: 40,

@@ -5,8 +5,8 @@ use mmspec_model::{
     contract::{
         BatchFree, BulkAlloc, CpuCaches, CpuHotplug, DrainBegun, DrainWork, FaultInjection,
         FrameAllocator, FrameCounters, HighAtomicReserve, Isolation, KswapdReply, KswapdStep,
-        Nodes, Observe, Outcome, PageAllocator as Contract, Request, SlowPath, SlowReply, SlowStep,
-        StatWorker, Tuning, Watermarks, ZoneFlagControl,
+        MemoryFailure, Nodes, Observe, Outcome, PageAllocator as Contract, Request, SlowPath,
+        SlowReply, SlowStep, StatWorker, Tuning, Watermarks, ZoneFlagControl,
     },
     vocab::{
         AllocFlags, CpuId, DrainScheme, EventCounters, Gfp, Mark, MigrateType, NodeId, NodeMask,
@@ -260,6 +260,12 @@ macro_rules! handle {
 
             fn unisolate(&mut self, cpu: CpuId, pfn: Pfn, migratetype: MigrateType) -> bool {
                 PageAllocator::<P, $backing>::unisolate(self, cpu, pfn, migratetype)
+            }
+        }
+
+        impl<$($generics)*> MemoryFailure for $handle {
+            fn take_page_off(&mut self, cpu: CpuId, pfn: Pfn) -> bool {
+                PageAllocator::<P, $backing>::take_page_off(self, cpu, pfn)
             }
         }
 

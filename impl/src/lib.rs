@@ -57,6 +57,7 @@ pub mod platform;
 pub mod reclaim;
 mod slow;
 mod storage;
+mod tracepoint;
 mod vmstat;
 mod zone;
 mod zonelist;

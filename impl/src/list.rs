@@ -30,7 +30,8 @@ impl List {
         self.head
     }
 
-    /// The last frame, [`NIL`] if there is none.
+    /// The last frame; stale if there is none.
+    #[inline]
     pub(crate) fn tail(&self) -> u32 {
         self.tail
     }

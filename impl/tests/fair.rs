@@ -132,6 +132,16 @@ fn zones_take_turns_by_size() {
     assert_eq!((none.events().zones_scanned, none.zone_state(ZoneIdx(1)).nr_alloc_batch), (0, 0));
 }
 
+#[test]
+fn single_pages_take_turns_too() {
+    // 16 of Normal, 8 of DMA32, but for what stays in the CPU's diffs.
+    for policy in ALL {
+        let pages = turns(rules(policy), false);
+        let low = served(&pages, 0, 240).iter().filter(|zone| **zone == 0).count();
+        assert!((60..100).contains(&low), "{policy:?}: {low} of 240");
+    }
+}
+
 fn turns_without_policy() -> OwnedAllocator {
     let machine = Machine::new(1, &[(ZoneKind::Dma32, 0, 8192), (ZoneKind::Normal, 8192, 24576)]);
     OwnedAllocator::new(machine.as_ref(), rules(FairPolicy::None), Tunables::default()).unwrap()

@@ -5,10 +5,10 @@ mod common;
 use common::{CPU0, NORMAL, Pages, single_zone};
 use mmspec_impl::OwnedAllocator;
 use mmspec_model::{
-    contract::{KswapdReply, KswapdStep, Outcome, Request, SlowStep},
+    contract::{KswapdReply, KswapdStep, Outcome, Request, SlowReply, SlowStep},
     vocab::{
-        AllocFlags, CpuId, Gfp, Machine, Mark, NodeId, Order, Pfn, Rules, Tunables, ZoneFlags,
-        ZoneKind,
+        AllocFlags, CpuId, Gfp, Machine, Mark, NodeId, Order, Pfn, PfnRange, Rules, Tunables,
+        ZoneFlags, ZoneKind, ZoneSpan,
     },
 };
 use std::vec::Vec;
@@ -79,9 +79,11 @@ fn it_sleeps_until_it_is_woken_and_works_up_to_the_high_mark() {
     assert_eq!(priority(pages.kswapd_step(NODE, shrunk(192, 1))), 12);
     assert_eq!(priority(pages.kswapd_step(NODE, shrunk(191, 1))), 11);
     assert_eq!(priority(pages.kswapd_step(NODE, shrunk(192, 0))), 10);
-    // Twice the order's pages reclaimed in all: on as order 0.
-    let step = pages.kswapd_step(NODE, shrunk(192, 14));
-    assert!(matches!(step, KswapdStep::Shrink { order: Order::ZERO, .. }), "{step:?}");
+    // Twice the order's pages, 16, reclaimed in all: on as order 0.
+    for (reclaimed, left) in [(13, Order::of(3)), (1, Order::ZERO)] {
+        let step = pages.kswapd_step(NODE, shrunk(192, reclaimed));
+        assert!(matches!(step, KswapdStep::Shrink { order, .. } if order == left), "{step:?}");
+    }
     // Above HIGH it is over; the nap is taken for order 3, which is not there, so no sleep yet.
     for pfn in held.iter().filter(|pfn| pfn.0 % 2 == 0).take(193) {
         pages.free_pages(CPU0, *pfn, Order::ZERO);
@@ -125,8 +127,11 @@ fn a_node_without_hope_is_left_alone() {
     let request = Request::new(Order::ZERO, Gfp::KERNEL);
     let mut walk = pages.slow_begin(CPU0, request);
     pages.slow_step(&mut walk, None);
+    let mut vain = walk;
+    pages.slow_step(&mut vain, Some(SlowReply::Reclaimed(0)));
+    assert_eq!(pages.node_state(NODE).kswapd_failures, 16);
     held[..32].iter().for_each(|pfn| pages.free_pages(CPU0, *pfn, Order::ZERO));
-    pages.slow_step(&mut walk, Some(mmspec_model::contract::SlowReply::Reclaimed(32)));
+    pages.slow_step(&mut walk, Some(SlowReply::Reclaimed(32)));
     assert_eq!(pages.node_state(NODE).kswapd_failures, 0);
 }
 
@@ -286,12 +291,22 @@ fn below_the_drift_mark_free_pages_are_counted_exactly() {
 
 #[test]
 fn a_node_is_asked_once_for_all_its_zones() {
-    let machine = Machine::new(1, &[(ZoneKind::Dma32, 0, 4096), (ZoneKind::Normal, 4096, 8192)]);
+    let mut machine = Machine::new(1, &[]);
+    machine.nodes = 2;
+    for (node, kind, start) in [
+        (0, ZoneKind::Dma32, 0),
+        (0, ZoneKind::Normal, 4096),
+        (1, ZoneKind::Dma32, 8192),
+        (1, ZoneKind::Normal, 12_288),
+    ] {
+        let span = PfnRange::new(start, start + 4096);
+        machine.zones.push(ZoneSpan::new(kind, span).on(NodeId(node)));
+    }
     let pages: OwnedAllocator =
         OwnedAllocator::new(machine.as_ref(), Rules::linux_6_12(), Tunables::default()).unwrap();
     let mut walk = pages.slow_begin(CPU0, Request::new(Order::ZERO, Gfp::NOWAIT));
     pages.slow_step(&mut walk, None);
-    assert_eq!(pages.node_state(NODE).kcompactd_wakeups, 1);
+    assert_eq!([0, 1].map(|node| pages.node_state(NodeId(node)).kcompactd_wakeups), [1, 1]);
 }
 
 #[test]
@@ -305,4 +320,70 @@ fn one_page_reclaimed_gives_hope_again() {
     assert_eq!(pages.node_state(NODE).kswapd_failures, 1);
     pages.kswapd_step(NODE, shrunk(1000, 1));
     assert_eq!(pages.node_state(NODE).kswapd_failures, 0);
+}
+
+#[test]
+fn a_nap_is_for_what_was_asked_meanwhile() {
+    let (pages, held) = full();
+    fail(&pages, 0);
+    pages.kswapd_step(NODE, None);
+    fail(&pages, 3);
+    // Balanced for order 0, but there is no block of order 3: on at once.
+    held.iter().filter(|pfn| pfn.0 % 2 == 0).take(193).for_each(|pfn| {
+        pages.free_pages(CPU0, *pfn, Order::ZERO);
+    });
+    pages.tick(CPU0);
+    let step = pages.kswapd_step(NODE, shrunk(192, 193));
+    assert!(matches!(step, KswapdStep::Shrink { order, .. } if order == Order::of(3)), "{step:?}");
+    assert_eq!(pages.events().kswapd_high_wmark_hit_quickly, 1);
+}
+
+#[test]
+fn what_is_taken_while_it_naps_is_reclaimed_again() {
+    let (pages, held) = full();
+    fail(&pages, 0);
+    pages.kswapd_step(NODE, None);
+    held.iter().take(512).for_each(|pfn| pages.free_pages(CPU0, *pfn, Order::ZERO));
+    pages.tick(CPU0);
+    assert_eq!(pages.kswapd_step(NODE, shrunk(192, 512)), KswapdStep::Nap);
+    fail_all(&pages);
+    let step = pages.kswapd_step(NODE, Some(KswapdReply::Napped { early: false }));
+    assert_eq!(priority(step), 12);
+    let events = pages.events();
+    let quickly = (events.kswapd_low_wmark_hit_quickly, events.kswapd_high_wmark_hit_quickly);
+    assert_eq!(quickly, (0, 1));
+}
+
+#[test]
+fn at_the_drift_mark_the_count_is_good_enough() {
+    // HIGH is 96, and 8 CPUs may each be wrong by 8: the drift mark is 160.
+    let pages = single_zone(8, 1024, Rules::linux_6_12());
+    pages.pcp_disable(CPU0, NORMAL);
+    let mut held = Pages::new(&pages);
+    let all =
+        Request::new(Order::ZERO, Gfp::HIGHUSER_MOVABLE).at(Mark::Min, AllocFlags::NO_WATERMARKS);
+    let pfns: Vec<_> = core::iter::from_fn(|| held.request(all)).collect();
+    pages.tick(CPU0);
+    fail(&pages, 0);
+    pfns[..160].iter().for_each(|pfn| pages.free_pages(CPU0, *pfn, Order::ZERO));
+    pages.tick(CPU0);
+    for cpu in (0..8).map(CpuId) {
+        (0..8).for_each(|_| assert!(pages.alloc_pages(cpu, all).page().is_some()));
+    }
+    let state = pages.zone_state(NORMAL);
+    assert_eq!((state.nr_free_pages, state.nr_free_pages_exact), (160, 96));
+    assert_eq!(pages.kswapd_step(NODE, None), KswapdStep::Nap, "balanced as it is counted");
+}
+
+#[test]
+fn a_zone_without_managed_pages_adds_nothing_to_the_target() {
+    let zones = [(ZoneKind::Dma32, 0, 4096), (ZoneKind::Normal, 4096, 8192)];
+    let mut machine = Machine::new(1, &zones);
+    machine.reserved.push(PfnRange::new(0, 4096));
+    let pages: OwnedAllocator =
+        OwnedAllocator::new(machine.as_ref(), Rules::linux_6_12(), Tunables::default()).unwrap();
+    fail_all(&pages);
+    fail(&pages, 0);
+    let step = pages.kswapd_step(NODE, None);
+    assert!(matches!(step, KswapdStep::Shrink { target: 192, .. }), "{step:?}");
 }

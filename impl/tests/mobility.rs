@@ -292,3 +292,52 @@ fn merging_retypes_the_buddy_as_the_rules_say() {
         assert_eq!(types, expected, "{merge_retype:?}");
     }
 }
+
+#[test]
+fn memory_failure_takes_one_page_off_any_list() {
+    let mut machine = machine(512);
+    machine.cma_built = true;
+    machine.cma.push(PfnRange::new(128, 192));
+    for rules in [Rules::linux_6_1(), Rules::linux_6_12(), Rules::linux_6_18()] {
+        let pages = build(&machine, rules);
+        let counts = || {
+            let state = pages.zone_state(NORMAL);
+            (state.nr_free_pages_exact, state.nr_free_cma_exact, state.pages_of(Isolate))
+        };
+        assert_eq!(counts(), (512, 64, 0));
+        assert!(pages.take_page_off(CPU0, Pfn(77)));
+        let state = pages.zone_state(NORMAL);
+        assert_eq!([0, 1, 2, 3, 4, 5].map(|order| state.blocks(Order::of(order))), [1; 6]);
+        assert_eq!(counts(), (511, 64, 0));
+        assert!(!pages.take_page_off(CPU0, Pfn(77)), "it is not free");
+        // In a CMA pageblock that page is one of CMA, in an isolated one it is not counted anyway.
+        assert!(pages.take_page_off(CPU0, Pfn(191)));
+        assert_eq!(counts(), (510, 63, 0));
+        assert!(pages.isolate(CPU0, Pfn(256), &|_| false));
+        assert!(pages.take_page_off(CPU0, Pfn(260)));
+        assert_eq!(counts(), (494, 63, 15));
+        assert!(!pages.take_page_off(CPU0, Pfn(512)), "no zone has it");
+        assert!(pages.unisolate(CPU0, Pfn(256), Movable));
+        assert_eq!(counts(), (509, 63, 0));
+        for taken in [77, 191, 260] {
+            pages.free_pages(CPU0, Pfn(taken), Order::ZERO);
+        }
+        assert_eq!(counts(), (512, 64, 0));
+        assert_eq!(pages.zone_state(NORMAL).blocks(Order::of(6)), 8, "all merged back");
+    }
+}
+
+#[test]
+fn a_page_taken_off_the_atomic_reserve_is_not_free_there() {
+    let pages = build(&machine(4096), Rules::linux_6_12());
+    let mut held = Pages::new(&pages);
+    let flags = AllocFlags::HIGHATOMIC | AllocFlags::NO_WATERMARKS;
+    let request = Request::new(Order::of(1), Gfp::ATOMIC).at(Mark::Min, flags);
+    let block = held.request(request).unwrap();
+    let state = pages.zone_state(NORMAL);
+    assert_eq!((state.nr_free_highatomic, state.nr_reserved_highatomic), (14, 16));
+    assert!(pages.take_page_off(CPU0, block.add(9)));
+    let state = pages.zone_state(NORMAL);
+    assert_eq!((state.nr_free_highatomic, state.nr_reserved_highatomic), (13, 16));
+    assert_eq!(state.pages_of(HighAtomic), 13);
+}

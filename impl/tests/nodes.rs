@@ -166,8 +166,33 @@ fn the_heuristic_decides_at_its_edges() {
     let mut three = low_and_normal(2048, [4096, 4096]);
     three.nodes = 3;
     let last = PfnRange::new(10_240, 14_336);
+    assert!(by_kind(&three), "a node without memory does not count");
     three.zones.push(ZoneSpan::new(ZoneKind::Movable, last).on(NodeId(2)));
     assert!(!by_kind(&three));
+}
+
+#[test]
+fn a_node_comes_first_on_its_own_list_however_near_others_are() {
+    // Node 2 has the CPU and, since the list of node 0, a load: it is as far from itself as node 3.
+    let zones: Vec<_> = (0..4).map(|node| (node, ZoneKind::Normal, 4096)).collect();
+    let mut machine = machine(4, &[2], &zones);
+    machine.distances =
+        [[10, 20, 12, 20], [20, 10, 12, 25], [12, 12, 10, 11], [20, 25, 11, 10]].concat();
+    assert_eq!(list(&build(&machine, Rules::linux_6_12()), 2, false), [2, 3, 0, 1]);
+}
+
+#[test]
+fn zones_without_managed_pages_are_on_no_list() {
+    let zones: Vec<_> = (0..4).map(|node| (node, ZoneKind::Normal, 4096)).collect();
+    let mut machine = machine(4, &[0], &zones);
+    machine.reserved.push(PfnRange::new(4096, 8192));
+    let pages = build(&machine, Rules::linux_6_12());
+    // The list of node 0 gives node 2 a load: from node 1, node 3 comes before it.
+    assert_eq!(lists(&pages), [vec![0, 2, 3], vec![3, 2, 0], vec![2, 3, 0], vec![3, 2, 0]]);
+    assert_eq!(list(&pages, 1, true), []);
+    let mut machine = low_and_normal(4096, [4096, 4096]);
+    machine.reserved.push(PfnRange::new(0, 4096));
+    assert_eq!(lists(&build(&machine, Rules::linux_6_12())), [[1, 2], [2, 1]]);
 }
 
 #[test]
@@ -213,6 +238,7 @@ fn masks_and_cpusets_restrict() {
     let foreign = pages.zone_state(ZoneIdx(1)).numa.foreign;
     assert_eq!(foreign, 1, "node 1 was preferred, node 2 served");
     assert_eq!(pages.zone_state(ZoneIdx(2)).numa.miss, 1);
+    assert_eq!(pages.clone().zone_state(ZoneIdx(2)).numa, pages.zone_state(ZoneIdx(2)).numa);
     // An explicit attempt minds the cpuset only if it is told to.
     let explicit = |flags| request.at(Mark::Low, flags).by(task(0b100));
     assert_eq!(node_of(explicit(AllocFlags::empty())), Some(0));

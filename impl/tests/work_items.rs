@@ -7,7 +7,7 @@ use common::{CPU0, CPU1, NORMAL, single_zone};
 use mmspec_impl::OwnedAllocator;
 use mmspec_model::{
     contract::{DrainBegun, Request},
-    vocab::{CpuId, DrainScheme, Gfp, Order, Rules},
+    vocab::{CpuId, DrainScheme, Gfp, Machine, Order, Rules, Tunables, ZoneIdx, ZoneKind},
 };
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -74,6 +74,30 @@ fn a_copy_has_the_work_too() {
     assert_eq!(copy.drain_begin(CPU0, None), DrainBegun::Busy);
     copy.run_all_work();
     assert_eq!(copy.drain_begin(CPU0, None), DrainBegun::Done);
+}
+
+#[test]
+fn work_for_one_zone_leaves_the_others_alone() {
+    let zones = [(ZoneKind::Dma32, 0, 1 << 16), (ZoneKind::Normal, 1 << 16, 1 << 17)];
+    let rules = Rules { drain_scheme: DrainScheme::WorkItem, ..Rules::linux_6_1() };
+    let machine = Machine::new(2, &zones);
+    let pages: OwnedAllocator =
+        OwnedAllocator::new(machine.as_ref(), rules, Tunables::default()).unwrap();
+    let zones = [0, 1].map(ZoneIdx);
+    for gfp in [Gfp::DMA32, Gfp::KERNEL] {
+        assert!(pages.alloc_pages(CPU1, Request::new(Order::ZERO, gfp)).page().is_some());
+    }
+    let queued = || zones.map(|zone| pages.pcp_state(CPU1, zone).drain_queued);
+    let holds = || zones.map(|zone| pages.pcp_state(CPU1, zone).count > 0);
+    assert_eq!((queued(), holds()), ([false, false], [true, true]));
+    assert_eq!(pages.drain_begin(CPU0, Some(zones[1])), DrainBegun::Queued { cpus: 1 });
+    assert_eq!(queued(), [false, true]);
+    assert!(pages.run_work(CPU1));
+    assert_eq!((queued(), holds()), ([false, false], [true, false]));
+    assert_eq!(pages.drain_begin(CPU0, None), DrainBegun::Queued { cpus: 1 });
+    assert_eq!(queued(), [true, true]);
+    pages.run_all_work();
+    assert_eq!(holds(), [false, false]);
 }
 
 #[test]

@@ -79,6 +79,7 @@ impl Bench {
             linux: Some(view),
             lists: None,
             runs: None,
+            compaction: None,
         };
         let mut count = 0;
         let answer = laws::by_id(law).expect("a law").judge(&seen, &mut count);

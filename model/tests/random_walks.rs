@@ -170,6 +170,7 @@ impl Run {
             linux: Some(linux),
             lists: None,
             runs: None,
+            compaction: None,
         };
         for law in [
             "conservation",

@@ -1,7 +1,8 @@
 //! The test vectors of page_alloc.md §8, against the reference.
 
 use mmspec_model::contract::{
-    CpuCaches, Observe, Outcome, PageAllocator, Request, StatWorker, Tuning, Watermarks,
+    CpuCaches, MemoryFailure, Observe, Outcome, PageAllocator, Request, StatWorker, Tuning,
+    Watermarks,
 };
 use mmspec_model::reference::pcp::{AfterFree, PcpSizes};
 use mmspec_model::reference::{Reference, arith};
@@ -152,6 +153,26 @@ fn a_split_leaves_the_upper_halves_and_merges_back() {
     r.free_pages(CPU0, Pfn(0), Order::ZERO);
     assert_eq!(free_blocks(&r, 3, mt), [0]);
     assert_eq!(free_blocks(&r, 0, mt), []);
+}
+
+/// §1.17: what is left of the block, the larger halves first; the page itself does not count as free.
+#[test]
+fn a_page_taken_off_leaves_the_other_halves() {
+    let mut r = without_pcp(8, 3);
+    let mt = MigrateType::Movable;
+    let exact = |r: &Reference| r.zone_state(ZoneIdx(0)).nr_free_pages_exact;
+    assert!(r.take_page_off(CPU0, Pfn(5)));
+    assert_eq!(
+        [0, 1, 2, 3].map(|order| free_blocks(&r, order, mt)),
+        [vec![4], vec![6], vec![0], vec![]]
+    );
+    assert_eq!(exact(&r), 7);
+    assert!(!r.take_page_off(CPU0, Pfn(5)), "it is in no free block");
+    assert!(r.take_page_off(CPU0, Pfn(4)), "nor is there anything to split");
+    assert_eq!((free_blocks(&r, 0, mt), exact(&r)), (vec![], 6));
+    r.free_pages(CPU0, Pfn(5), Order::ZERO);
+    r.free_pages(CPU0, Pfn(4), Order::ZERO);
+    assert_eq!((free_blocks(&r, 3, mt), exact(&r)), (vec![0], 8));
 }
 
 /// §8.4, second line: 2@1 free, page 1 held, page 0 freed: to the tail; else to the head.

@@ -2,6 +2,7 @@
 
 pub mod canaries;
 pub mod check;
+pub mod compaction;
 pub mod conformance;
 pub mod differential;
 pub mod drive;

@@ -55,7 +55,8 @@ fn each_fault_breaks_a_law_and_shrinks() {
         let report = lawful::run(&config, Depth::default(), planted);
         let failure = report.failures.first().unwrap_or_else(|| panic!("{fault:?} lives"));
         let text = failure.to_text("here");
-        assert!(failure.script.ops.len() <= 45, "{fault:?} is not small:\n{text}");
+        // A fault that shows at every 23rd call may be met at its second turn: one call less is none.
+        assert!(failure.script.ops.len() <= 46, "{fault:?} is not small:\n{text}");
         // The right allocator keeps all laws on the shrunk script.
         let again = lawful::check_script(
             &failure.script,

@@ -25,6 +25,7 @@ pub(crate) fn run(args: &args::Replay, out: &mut Out) -> anyhow::Result<Verdict>
         script: case.script,
         schedule: case.schedule,
         runs: None,
+        compaction: None,
         seed: 0,
         case: 0,
         file: None,

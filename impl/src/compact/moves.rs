@@ -65,9 +65,14 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
         let from = self.pfn(source);
         let to = self.target_for(run, order)?;
         let outcome = self.owner.migrate(from, to, run.goal.mode, pass);
-        if outcome == Migrated::Done {
-            self.owner.trace(CompactEvent::Moved { from, to, order: Order::of(order) });
-        } else {
+        match outcome {
+            Migrated::Done => {
+                self.owner.trace(CompactEvent::Moved { from, to, order: Order::of(order) });
+            }
+            Migrated::Freed => self.owner.trace(CompactEvent::Freed { pfn: from }),
+            Migrated::Again | Migrated::Busy => {}
+        }
+        if outcome != Migrated::Done {
             self.untarget(run, to, order);
         }
         if matches!(outcome, Migrated::Done | Migrated::Freed) {

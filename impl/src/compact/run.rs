@@ -110,6 +110,11 @@ impl Run {
         self.result
     }
 
+    /// The block that was captured for the caller, if one was.
+    pub fn captured(&self) -> Option<Pfn> {
+        self.captured
+    }
+
     /// The block that was captured for the caller, whose it is from now on.
     pub fn take_captured(&mut self) -> Option<Pfn> {
         self.captured.take()
@@ -179,6 +184,11 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
         self.store(&zone.cached_migrate[0], migrate);
         self.store(&zone.cached_migrate[1], migrate);
         self.store(&zone.cached_free, free);
+    }
+
+    /// Where the migrate scanner and the free scanner of a run are.
+    pub fn positions(&self, run: &Run) -> (Pfn, Pfn) {
+        (self.pfn(run.migrate), self.pfn(run.free))
     }
 
     /// Begin a run over a zone for `goal` on `cpu`.
@@ -289,7 +299,7 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
         Some(self.geometry().pfn(frame))
     }
 
-    fn captured(&self, run: &mut Run, captures: bool) -> bool {
+    fn has_captured(&self, run: &mut Run, captures: bool) -> bool {
         if captures && run.captured.is_none() {
             run.captured = self.withdraw(run);
             if run.captured.is_none() {
@@ -332,7 +342,7 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
                             }
                         }
                     }
-                    if self.fixed(CompactFixes::FINISH_FAILED) && self.captured(run, captures) {
+                    if self.fixed(CompactFixes::FINISH_FAILED) && self.has_captured(run, captures) {
                         return Some(CompactResult::Success);
                     }
                     break;
@@ -340,7 +350,7 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
             }
         }
         self.drain(run);
-        if !self.fixed(CompactFixes::FINISH_FAILED) && self.captured(run, captures) {
+        if !self.fixed(CompactFixes::FINISH_FAILED) && self.has_captured(run, captures) {
             return Some(CompactResult::Success);
         }
         None

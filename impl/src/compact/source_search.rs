@@ -117,7 +117,7 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
                     block = block.max(run.span.start);
                 }
                 run.fast_search_fail = 0;
-                if !self.fixed(CompactFixes::UNMARKED_PICK) {
+                if !self.fixed(CompactFixes::UNMARKED_PICK) && !run.goal.no_set_skip_hint {
                     self.state.set_skip(run.span.number(at));
                 }
                 // Up to 5.11 the pageblock where the scanner is counts as none.

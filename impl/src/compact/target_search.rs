@@ -273,7 +273,7 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
         if after < bound {
             self.isolate_free_in(run, after, bound, 1, false);
         }
-        if !enough(run) {
+        if !enough(run) && !run.goal.no_set_skip_hint {
             self.state.set_skip(span.number(start));
         }
     }

@@ -56,8 +56,9 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
     /// Give all targets back to the allocator; the highest of them.
     pub(super) fn release_targets(&self, run: &mut Run) -> Option<Place> {
         let mut highest = None;
-        for order in 0..NR_PAGE_ORDERS as u8 {
-            while let Some(frame) = run.targets[usize::from(order)].pop_head(self.pages.records()) {
+        for list in 0..NR_PAGE_ORDERS {
+            while let Some(frame) = run.targets[list].pop_head(self.pages.records()) {
+                let order = self.pages.tables().frame(frame).order();
                 highest = highest.max(Some(Place::from(frame)));
                 let block = Allocated { order, movable: true };
                 self.pages.tables().hand_out(frame, block);

@@ -184,7 +184,7 @@ fn pages_in(ranges: &[PfnRange], span: PfnRange) -> u64 {
 }
 
 /// Free a zone's memory: ordinary runs in the largest blocks, then CMA by pageblock.
-fn free_all(mut buddy: Buddy<'_>, machine: &MachineRef<'_>) {
+fn free_all<P: Platform>(mut buddy: Buddy<'_, P>, machine: &MachineRef<'_>) {
     let tables = buddy.tables;
     let (start, end) = (buddy.info.start, buddy.info.end);
     let pageblock = tables.geometry.pageblock_pages();
@@ -228,7 +228,7 @@ fn run_length(tables: Tables<'_>, frame: u32, end: u32) -> u32 {
 }
 
 /// Free a run in ascending blocks, each the largest that its alignment and the run allow.
-fn free_run(buddy: &mut Buddy<'_>, mut frame: u32, end: u32) {
+fn free_run<P: Platform>(buddy: &mut Buddy<'_, P>, mut frame: u32, end: u32) {
     while frame < end {
         let fits = (end - frame).ilog2() as u8;
         let aligned = frame.trailing_zeros() as u8;

@@ -1,4 +1,4 @@
-//! Isolation, the atomic reserve, zone flags, watermark questions, fault injection.
+//! Isolation, the atomic reserve, memory failure, zone flags, watermark questions, fault injection.
 
 use crate::{
     allocator::PageAllocator,
@@ -49,6 +49,13 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
                 Next::Changed => cursor = self.list_start(node, false),
             }
         }
+    }
+
+    /// Take one free page off the lists; see [`mmspec_model::contract::MemoryFailure::take_page_off`].
+    pub fn take_page_off(&self, cpu: CpuId, pfn: Pfn) -> bool {
+        let Some(at) = self.zone_of(pfn) else { return false };
+        let mut locked = self.zones()[at].lock(self.tables(), &self.slot(cpu, at).diff);
+        locked.buddy().take_page_off(self.geometry.index(pfn))
     }
 
     /// kswapd starts or stops its work on `zone`.

@@ -139,6 +139,13 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         events
     }
 
+    /// Of [`Self::events`], `zones_scanned` and `fair_resets` of one CPU: what an observer of every
+    /// single request can afford to read.
+    pub fn fair_work(&self, cpu: CpuId) -> [u64; 2] {
+        let slot = self.cpu(cpu);
+        [Count::ZonesScanned, Count::FairResets].map(|count| slot.counted(count))
+    }
+
     /// The blocks of one free list, head first. The zone lock is held: `visit` must not call the
     /// allocator.
     pub fn for_each_free(

@@ -37,14 +37,16 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         // just written piece by piece would wait for all stores before it.
         let Request { order, gfp, attempt, node, nodes, task } = request;
         let restricted = nodes.0 & task.mems.0 != NodeMask::ALL.0;
-        if attempt.is_some() || restricted || !task.flags.is_empty() {
-            return self.alloc_at_length(cpu, request);
-        }
-        match order {
+        let outcome = if attempt.is_some() || restricted || !task.flags.is_empty() {
+            self.alloc_at_length(cpu, request)
+        } else if order == Order::ZERO {
             // The common order as a constant makes the whole way shorter.
-            Order::ZERO => self.alloc_quick(cpu, Order::ZERO, gfp, node),
-            _ => self.alloc_order(cpu, order, gfp, node),
-        }
+            self.alloc_quick(cpu, Order::ZERO, gfp, node)
+        } else {
+            self.alloc_order(cpu, order, gfp, node)
+        };
+        self.trace_alloc(&request, outcome);
+        outcome
     }
 
     /// A first attempt of any order.
@@ -209,7 +211,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     #[cold]
     fn reserve_highatomic(&self, cpu: CpuId, at: usize, frame: u32, order: u8) {
         let zone = self.zone(at);
-        let limit = Buddy::highatomic_limit(
+        let limit = Buddy::<P>::highatomic_limit(
             self.geometry.rules.highatomic_limit,
             zone.info.managed,
             u64::from(self.geometry.pageblock_pages()),

@@ -33,7 +33,9 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
                 return filled + got;
             }
         }
-        let page = self.get_page(cpu, &mut attempt, false).page();
+        let outcome = self.get_page(cpu, &mut attempt, false);
+        self.trace_alloc(&request, outcome);
+        let page = outcome.page();
         let free = slots.iter_mut().find(|slot| slot.is_none());
         if let (Some(slot), Some(page)) = (free, page) {
             *slot = Some(page);

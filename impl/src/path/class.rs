@@ -226,7 +226,9 @@ mod tests {
         for index in 0..CLASSES {
             assert_eq!(deciding(gfp_of(index)), index);
         }
-        assert!(deciding(Gfp::KERNEL | Gfp::THISNODE) >= CLASSES / 2);
+        for gfp in [Gfp::KERNEL, Gfp::HIGHUSER_MOVABLE] {
+            assert_eq!(deciding(gfp | Gfp::THISNODE), deciding(gfp) + CLASSES / 2);
+        }
         assert_eq!(deciding(Gfp::KERNEL), 0);
     }
 }

@@ -11,7 +11,8 @@ use crate::{
     zone::{Check, Zone},
 };
 use mmspec_model::vocab::{
-    AllocFlags, CpuId, Mark, MigrateType, NodeId, Order, PcpTuning, Pfn, ZoneFlags, ZoneKind,
+    AllocFlags, CpuId, KmemEvent, Mark, MigrateType, NodeId, Order, PcpTuning, Pfn, ZoneFlags,
+    ZoneKind,
 };
 
 /// A block given back that passed the checks.
@@ -46,6 +47,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     #[inline(always)]
     fn free_block(&self, cpu: CpuId, pfn: Pfn, order: Order) {
         let Some(freed) = self.accept(pfn, order) else { return };
+        P::trace(|| KmemEvent::PageFree { pfn, order });
         // The next allocation waits for the list that this frame goes to: the number of its type
         // leads there with one look-up less than the type.
         let block_type = self.tables().block_type_number(freed.frame);
@@ -64,6 +66,9 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     /// # Panics
     /// If the machine has no such CPU.
     pub fn free_batch(&self, cpu: CpuId, pages: &[(Pfn, Order)]) {
+        for &(pfn, order) in pages {
+            P::trace(|| KmemEvent::PageFree { pfn, order });
+        }
         let on_lists = |order: Order| self.geometry.is_pcp_order(order.get());
         // Blocks that no per-CPU list holds go first, as the kernel sorts them out beforehand.
         for &(pfn, order) in pages.iter().filter(|(_, order)| !on_lists(*order)) {
@@ -93,7 +98,10 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
                 held = self.try_lock_lists(cpu, slot).map(|pcp| (freed.zone, pcp));
             }
             match &mut held {
-                Some((_, pcp)) => self.commit(cpu, pcp, freed, block_type, list),
+                Some((_, pcp)) => {
+                    P::trace(|| KmemEvent::PageFreeBatched { pfn });
+                    self.commit(cpu, pcp, freed, block_type, list);
+                }
                 None => self.free_past_lists(cpu, freed.zone, freed.frame, freed.order, block_type),
             }
         }

@@ -49,6 +49,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
             let list = &mut pcp.lists[at % NR_LISTS];
             let mut steps = 0;
             while left > 0 {
+                let oldest = list.tail();
                 let (lowest, group) = if list.ends_in_pair(tables.links, order) {
                     // No more pages than are to go; the last block may have more.
                     let most = largest.min(left.ilog2() as u8).saturating_sub(order);
@@ -59,7 +60,14 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
                     break;
                 };
                 left -= 1 << (u32::from(order) + group);
-                steps += buddy.free_group(lowest, order, group as u8, reread);
+                let migratetype = buddy.drained_type(lowest, reread);
+                steps += buddy.free_group(lowest, order, group as u8, migratetype);
+                for at in 0..1 << group {
+                    // They lay on the list upwards from the lowest, or downwards to it.
+                    let step = at << order;
+                    let frame = if oldest == lowest { oldest + step } else { oldest - step };
+                    P::trace(|| self.geometry.pcpu_drain(frame, order, migratetype));
+                }
             }
             buddy.account_steps(1 << order, steps, MigrateType::Unmovable);
             at = if at + 1 == lists { 0 } else { at + 1 };

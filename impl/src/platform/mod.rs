@@ -4,7 +4,7 @@
 //! that make every access a scheduling point. No algorithm is written twice for that.
 
 use core::ops::DerefMut;
-use mmspec_model::vocab::ZoneIdx;
+use mmspec_model::vocab::{KmemEvent, ZoneIdx};
 
 #[cfg(feature = "std")]
 mod biased;
@@ -52,6 +52,13 @@ pub trait Platform: 'static {
     #[inline]
     fn wake_kswapd(zone: ZoneIdx) {
         let _ = zone;
+    }
+
+    /// A tracepoint of the kernel's kmem group was passed (page_alloc.md §6.5). Locks may be held, so
+    /// the allocator must not be called from here. By default nobody looks, and no event is built.
+    #[inline(always)]
+    fn trace(event: impl FnOnce() -> KmemEvent) {
+        let _ = event;
     }
 }
 

@@ -107,5 +107,7 @@ mod tests {
         let (anon, file) = by_cost([0, 1000], 100);
         assert!(anon > file, "{anon} {file}");
         assert_eq!(by_cost([1000, 0], 0).0, 0);
+        // 500 and 700 with each other's: 60 × 1201 / 501 and 140 × 1201 / 701.
+        assert_eq!(by_cost([100, 300], 60), (143, 239));
     }
 }

@@ -153,6 +153,9 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         loop {
             match self.slow_part(walk, reply) {
                 Go::To(At::Done(outcome)) => {
+                    if !matches!(walk.at, At::Done(_)) {
+                        self.trace_alloc(&walk.request, outcome);
+                    }
                     walk.at = At::Done(outcome);
                     return SlowStep::Done(outcome);
                 }

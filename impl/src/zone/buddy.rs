@@ -1,7 +1,7 @@
 //! Splitting and merging (page_alloc.md §1.2 to §1.8).
 
 use super::Buddy;
-use crate::{frame::Frame, list::List, vmstat::Item};
+use crate::{frame::Frame, list::List, platform::Platform, vmstat::Item};
 use mmspec_model::vocab::{MergeRetype, MigrateType, NR_PAGE_ORDERS};
 
 /// Where a freed block goes on its list.
@@ -13,7 +13,7 @@ pub(crate) enum Placement {
     Tail,
 }
 
-impl Buddy<'_> {
+impl<P: Platform> Buddy<'_, P> {
     /// Account `delta` pages of `migratetype` coming to (or leaving) the free lists
     /// (page_alloc.md §1.8). Pages on HighAtomic lists and in large blocks are counted where lists
     /// change.
@@ -162,7 +162,9 @@ impl Buddy<'_> {
             return None;
         }
         let found = orders.trailing_zeros() as u8;
-        Some(self.take_and_expand(found, order, migratetype, migratetype))
+        let frame = self.take_and_expand(found, order, migratetype, migratetype);
+        P::trace(|| self.geometry.zone_locked(frame, order, migratetype));
+        Some(frame)
     }
 
     /// Take the head of a list of order `found`, keep the lowest 2^`order` pages and list the rest
@@ -210,7 +212,11 @@ impl Buddy<'_> {
             if found == order {
                 // They lie in a chain already.
                 let list = self.z.list_mut(order, migratetype);
-                let set_busy = |frame: u32| frames[frame as usize].set(busy);
+                let geometry = self.geometry;
+                let set_busy = |frame: u32| {
+                    frames[frame as usize].set(busy);
+                    P::trace(|| geometry.zone_locked(frame, order, migratetype));
+                };
                 let count = to.splice_tail(links, &mut list.blocks, most - taken, set_busy);
                 list.nr_free -= count;
                 if list.nr_free == 0 {
@@ -227,6 +233,7 @@ impl Buddy<'_> {
             let mut piece = block;
             while piece <= last {
                 frames[piece as usize].set(busy);
+                P::trace(|| self.geometry.zone_locked(piece, order, migratetype));
                 piece += step;
             }
             to.push_tail_run(links, block, last, step);
@@ -267,20 +274,27 @@ impl Buddy<'_> {
         self.merge(frame, order, migratetype, placement);
     }
 
-    /// Free 2^`group` blocks from a per-CPU list, side by side, with the type of their pageblock or
-    /// (not `reread`) the one that the first remembers. How many of them are still to be accounted,
-    /// to any of the types that requests ask for.
+    /// The type of the list that a block from a per-CPU list goes to: that of its pageblock, or (not
+    /// `reread`) the one that it remembers.
+    #[inline(always)]
+    pub(crate) fn drained_type(&self, frame: u32, reread: bool) -> MigrateType {
+        if reread { self.tables.block_type(frame) } else { self.tables.frame(frame).migratetype() }
+    }
+
+    /// Free 2^`group` blocks from a per-CPU list, side by side, to the lists of `migratetype`. How
+    /// many of them are still to be accounted, to any of the types that requests ask for.
     ///
     /// They make up an aligned block of one pageblock, and come free as if one by one, upwards or
     /// downwards. What they merge to in between has its buddy among them, and is gone from the lists
     /// in the end: only the whole block remains.
     #[inline(always)]
-    pub(crate) fn free_group(&mut self, lowest: u32, order: u8, group: u8, reread: bool) -> u32 {
-        let migratetype = if reread {
-            self.tables.block_type(lowest)
-        } else {
-            self.tables.frame(lowest).migratetype()
-        };
+    pub(crate) fn free_group(
+        &mut self,
+        lowest: u32,
+        order: u8,
+        group: u8,
+        migratetype: MigrateType,
+    ) -> u32 {
         for at in 1..1 << group {
             self.tables.set_frame(lowest + (at << order), Frame::TAIL);
         }

@@ -38,7 +38,7 @@ impl<P: Platform> LockedZone<'_, P> {
     }
 }
 
-impl Buddy<'_> {
+impl<P: Platform> Buddy<'_, P> {
     /// Take a free block off its list and the count. Pageblocks that it fills, or half of one, become
     /// Movable.
     fn take_free(&mut self, frame: u32, order: u8, block_type: MigrateType) {

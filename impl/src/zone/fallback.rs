@@ -1,7 +1,8 @@
 //! Fallback between migratetypes (page_alloc.md §1.10 to §1.12), and the watermark boost (§3.6).
 
 use super::{Buddy, pageblock::Contents};
-use mmspec_model::vocab::{AllocFlags, MigrateType};
+use crate::platform::Platform;
+use mmspec_model::vocab::{AllocFlags, KmemEvent, MigrateType, Order};
 
 /// Whose blocks a type may fall back to, in order (page_alloc.md §1.1).
 const fn fallbacks(migratetype: MigrateType) -> [MigrateType; 2] {
@@ -21,7 +22,7 @@ struct Found {
     list: MigrateType,
 }
 
-impl Buddy<'_> {
+impl<P: Platform> Buddy<'_, P> {
     /// The head of the first non-empty fallback list of `order`.
     fn find(&self, order: u8, start: MigrateType) -> Option<Found> {
         let on_order = |list: &MigrateType| self.orders_with(order, *list) >> order & 1 != 0;
@@ -75,16 +76,20 @@ impl Buddy<'_> {
         let block_type = self.tables.block_type(found.frame);
         if block_type != MigrateType::HighAtomic {
             if found.order >= self.geometry.pageblock_order {
-                return Some((self.take_whole(found, block_type, order, start), start));
+                let frame = self.take_whole(found, block_type, order, start);
+                self.trace_fallback(frame, order, found, start);
+                return Some((frame, start));
             }
             self.boost(flags);
             if self.is_claimable(found.order, start)
                 && let Some(frame) = self.convert(found, block_type, order, start)
             {
+                self.trace_fallback(frame, order, found, start);
                 return Some((frame, start));
             }
         }
         let frame = self.take_and_expand(found.order, order, found.list, block_type);
+        self.trace_fallback(frame, order, found, start);
         Some((frame, block_type))
     }
 
@@ -101,12 +106,15 @@ impl Buddy<'_> {
             }
             let Some(found) = self.find(at, start) else { continue };
             let block_type = self.tables.block_type(found.frame);
-            if at >= self.geometry.pageblock_order {
-                return Some(self.take_whole(found, block_type, order, start));
-            }
-            self.boost(flags);
-            if let Some(frame) = self.convert(found, block_type, order, start) {
-                return Some(frame);
+            let taken = if at >= self.geometry.pageblock_order {
+                Some(self.take_whole(found, block_type, order, start))
+            } else {
+                self.boost(flags);
+                self.convert(found, block_type, order, start)
+            };
+            if let Some(frame) = taken {
+                self.trace_fallback(frame, order, found, start);
+                return taken;
             }
         }
         None
@@ -115,7 +123,22 @@ impl Buddy<'_> {
     /// 6.15: take the smallest block of another type; the pageblock keeps its type.
     pub(super) fn steal(&mut self, order: u8, start: MigrateType) -> Option<(u32, MigrateType)> {
         let found = self.find_ascending(order, start)?;
-        Some((self.take_and_expand(found.order, order, found.list, found.list), found.list))
+        let frame = self.take_and_expand(found.order, order, found.list, found.list);
+        self.trace_fallback(frame, order, found, start);
+        Some((frame, found.list))
+    }
+
+    /// mm_page_alloc_extfrag: a fallback is done.
+    #[inline(always)]
+    fn trace_fallback(&self, frame: u32, order: u8, found: Found, start: MigrateType) {
+        P::trace(|| KmemEvent::ExtFrag {
+            pfn: self.geometry.pfn(frame),
+            alloc_order: Order::of(order),
+            fallback_order: Order::of(found.order),
+            alloc_migratetype: start,
+            fallback_migratetype: found.list,
+            change_ownership: self.tables.block_type(frame) == start,
+        });
     }
 
     /// Take a block of at least a pageblock and retype all of it.
@@ -192,6 +215,7 @@ impl Buddy<'_> {
         if !moved {
             self.move_block(found.frame, found.order, block_type, start);
         }
+        self.trace_fallback(found.frame, order, found, start);
         true
     }
 

@@ -1,9 +1,10 @@
 //! The high-order atomic reserve (page_alloc.md §1.13).
 
 use super::Buddy;
+use crate::platform::Platform;
 use mmspec_model::vocab::{HighatomicLimit, MigrateType};
 
-impl Buddy<'_> {
+impl<P: Platform> Buddy<'_, P> {
     /// Most pages that the reserve may hold; `None` in zones too small for one.
     pub(crate) fn highatomic_limit(
         rule: HighatomicLimit,

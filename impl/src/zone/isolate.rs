@@ -2,9 +2,10 @@
 
 use super::{Buddy, Placement, pageblock::BlockRange};
 use crate::frame::Frame;
+use crate::platform::Platform;
 use mmspec_model::vocab::{MigrateType, Pfn};
 
-impl Buddy<'_> {
+impl<P: Platform> Buddy<'_, P> {
     /// Isolate the pageblock that starts at `start`. False if it is isolated already, straddles
     /// the zone, holds frames that are not managed, or an allocated one that is not `movable`.
     pub(crate) fn isolate(&mut self, start: u32, movable: &dyn Fn(Pfn) -> bool) -> bool {
@@ -93,7 +94,7 @@ impl Buddy<'_> {
     }
 
     /// The head of the block that holds `frame`, and its state; `None` for frames in no block.
-    fn block_around(&self, frame: u32) -> Option<(u32, Frame)> {
+    pub(super) fn block_around(&self, frame: u32) -> Option<(u32, Frame)> {
         (0..=self.geometry.max_order).find_map(|order| {
             let head = frame & !((1 << order) - 1);
             let state = self.info.contains(head).then(|| self.tables.frame(head))?;

@@ -6,12 +6,14 @@ use crate::{
     platform::{Lock, Platform, Word},
     vmstat::StatDiff,
 };
+use core::marker::PhantomData;
 use mmspec_model::vocab::{
     MigrateType, NR_MIGRATETYPES, NR_PAGE_ORDERS, NR_ZONES, NodeId, ZoneKind,
 };
 
 mod buddy;
 mod compact;
+mod failure;
 mod fallback;
 mod highatomic;
 mod isolate;
@@ -295,13 +297,14 @@ pub(crate) struct LockedZone<'a, P: Platform> {
 impl<P: Platform> LockedZone<'_, P> {
     /// The lists, to work on.
     #[inline]
-    pub(crate) fn buddy(&mut self) -> Buddy<'_> {
+    pub(crate) fn buddy(&mut self) -> Buddy<'_, P> {
         Buddy {
             tables: self.tables,
             geometry: self.tables.geometry,
             info: &self.zone.info,
             diff: self.diff,
             z: &mut self.lists,
+            platform: PhantomData,
         }
     }
 }
@@ -345,10 +348,12 @@ impl<P: Platform> LockedZone<'_, P> {
 }
 
 /// The free lists of a locked zone and the tables, for the CPU whose statistics go to `diff`.
-pub(crate) struct Buddy<'a> {
+pub(crate) struct Buddy<'a, P: Platform> {
     pub(crate) tables: Tables<'a>,
     pub(crate) geometry: &'a Geometry,
     pub(crate) info: &'a ZoneInfo,
     pub(crate) diff: &'a StatDiff,
     pub(crate) z: &'a mut FreeLists,
+    /// Who is told of tracepoints.
+    platform: PhantomData<P>,
 }

@@ -1,6 +1,7 @@
 //! Pageblocks as a whole: counting what is in one, moving its free blocks to another type.
 
 use super::Buddy;
+use crate::platform::Platform;
 use mmspec_model::vocab::MigrateType;
 
 /// The part of a pageblock that a move works on.
@@ -17,7 +18,7 @@ pub(super) struct Contents {
     pub(super) movable: u32,
 }
 
-impl Buddy<'_> {
+impl<P: Platform> Buddy<'_, P> {
     /// The pageblock of `pivot` as far as it may be moved; `None` if it may not. A pageblock that
     /// straddles the zone's edge is refused (6.10), or cut: where it starts before the zone the
     /// range begins at the pivot itself (bug P14), where it ends behind the zone nothing moves

@@ -2,6 +2,7 @@
 
 use super::Buddy;
 use crate::frame::Frame;
+use crate::platform::Platform;
 use mmspec_model::vocab::{AllocFlags, Fallback, HighatomicAccess, MigrateType};
 
 /// Where the last block of a refill was found; the next search starts there (6.15 and later).
@@ -18,7 +19,7 @@ pub(crate) enum Mode {
     Steal,
 }
 
-impl Buddy<'_> {
+impl<P: Platform> Buddy<'_, P> {
     /// Take a block for a request of `migratetype`; with the type of the list that it came from.
     #[inline]
     pub(crate) fn rmqueue(

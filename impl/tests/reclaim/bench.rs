@@ -11,6 +11,8 @@ pub(crate) struct Page {
     pub(crate) dirty: bool,
     pub(crate) writing: bool,
     pub(crate) pinned: bool,
+    /// A write of it only begins.
+    pub(crate) slow: bool,
     pub(crate) gone: bool,
 }
 
@@ -60,8 +62,10 @@ impl PageOwner for Owner {
 
     fn write(&self, page: LruPage) -> Written {
         self.writes.fetch_add(1, Relaxed);
-        self.with(page.pfn, |state| state.dirty = false);
-        Written::Clean
+        self.with(page.pfn, |state| {
+            state.dirty = false;
+            if state.slow { Written::Started } else { Written::Clean }
+        })
     }
 
     fn release(&self, page: LruPage) -> bool {

@@ -106,12 +106,43 @@ fn used_pages_stay() {
     let counters = other.lru.counters(NODE);
     assert_eq!((counters.pgactivate, counters.pgdeactivate), (1, 1));
     assert_eq!(other.on(LruList::InactiveAnon), anon);
-    // mark_page_accessed: referenced, then active.
-    let fresh = bench.fill(LruList::InactiveFile, 1, Gfp::HIGHUSER_MOVABLE)[0];
-    bench.lru.mark_accessed(&bench.pages, fresh);
-    assert!(bench.on(LruList::InactiveFile).contains(&fresh));
-    bench.lru.mark_accessed(&bench.pages, fresh);
-    assert!(bench.on(LruList::ActiveFile).contains(&fresh));
+}
+
+#[test]
+fn who_is_accessed_twice_becomes_active_once() {
+    let bench = Bench::small(false);
+    let file = bench.fill(LruList::InactiveFile, 1, Gfp::HIGHUSER_MOVABLE)[0];
+    let locked = bench.fill(LruList::Unevictable, 1, Gfp::HIGHUSER_MOVABLE)[0];
+    for (sizes, activated) in
+        [([0, 0, 1, 0, 1], 0), ([0, 0, 0, 1, 1], 1), ([0, 0, 0, 1, 1], 1), ([0, 0, 0, 1, 1], 1)]
+    {
+        bench.lru.mark_accessed(&bench.pages, file);
+        bench.lru.mark_accessed(&bench.pages, locked);
+        assert_eq!(bench.sizes(), sizes);
+        assert_eq!(bench.lru.counters(NODE).pgactivate, activated);
+    }
+}
+
+#[test]
+fn kswapd_ages_anonymous_memory_before_and_after_if_it_can_go() {
+    for (swap, may_swap, aged) in [(true, true, 64), (true, false, 0), (false, true, 0)] {
+        let bench = Bench::small(swap);
+        bench.fill(LruList::ActiveAnon, 1000, Gfp::HIGHUSER_MOVABLE);
+        let step = KswapdStep::Shrink {
+            priority: 12,
+            target: 32,
+            order: Order::ZERO,
+            highest: ZoneKind::Normal,
+            may_write: true,
+            may_swap,
+            unbalanced_only: false,
+        };
+        // 1000 >> 12 is nothing, so that nothing is scanned.
+        let nothing = Some(KswapdReply::Shrunk { scanned: 0, reclaimed: 0 });
+        assert_eq!(bench.reclaim().kswapd(CPU0, NODE, step), nothing);
+        assert_eq!(bench.sizes(), [aged, 1000 - aged, 0, 0, 0], "swap {swap}, may swap {may_swap}");
+        assert_eq!(bench.reclaim().kswapd(CPU0, NodeId(1), step), nothing, "there is no such node");
+    }
 }
 
 #[test]
@@ -172,6 +203,7 @@ fn owners_take_their_pages_back() {
     assert!(bench.lru.remove(&bench.pages, pfns[0]));
     assert!(!bench.lru.remove(&bench.pages, pfns[0]), "it is on no list any more");
     assert_eq!(bench.on(LruList::InactiveFile), [pfns[1]]);
+    assert_eq!(bench.sizes(), [0, 0, 1, 0, 0]);
     bench.pages.free_pages(CPU0, pfns[0], Order::ZERO);
     assert_eq!(bench.shrink(HARD).reclaimed, 1);
     let size = StorageSize::of(&Machine::small(1, 64, 4, 4).as_ref());

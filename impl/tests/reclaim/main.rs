@@ -5,12 +5,13 @@ mod bench;
 #[path = "../common/mod.rs"]
 mod common;
 mod lists;
+mod meetings;
 mod pressure;
 mod shrinkers;
 
 use bench::{Bench, GENTLE, HARD, NODE, Page};
 
-use common::{CPU0, NORMAL};
+use common::{CPU0, CPU1, NORMAL};
 use mmspec_impl::{
     Owned, OwnedAllocator, StorageSize,
     platform::StdPlatform,
@@ -20,10 +21,13 @@ use mmspec_impl::{
     },
 };
 use mmspec_model::{
-    contract::{CompactResult, KswapdReply, KswapdStep, Outcome, Request, SlowReply, SlowStep},
+    contract::{
+        CompactResult, KswapdReply, KswapdStep, Outcome, Request, SlowReply, SlowStep, Task,
+        TaskFlags,
+    },
     vocab::{
-        AllocFlags, CpuId, Gfp, Machine, Mark, NodeId, Order, Pfn, Rules, Tunables, ZoneFlags,
-        ZoneIdx, ZoneKind,
+        AllocFlags, CpuId, Gfp, Machine, Mark, NodeId, Order, Pfn, PfnRange, Rules, Tunables,
+        ZoneFlags, ZoneIdx, ZoneKind, ZoneSpan,
     },
 };
 use std::{

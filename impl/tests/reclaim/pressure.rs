@@ -152,3 +152,20 @@ fn threads_and_kswapd_share_the_lists() {
     let counted: u64 = LruList::ALL.iter().map(|list| bench.on(*list).len() as u64).sum();
     assert_eq!(counted, on_lists);
 }
+
+#[test]
+fn a_walk_s_reclaim_swaps_only_with_io_and_frees_to_its_own_cpu() {
+    let bench = Bench::new(&Machine::new(2, &[(ZoneKind::Normal, 0, 4096)]), true);
+    bench.fill(LruList::InactiveAnon, 4096, Gfp::HIGHUSER_MOVABLE);
+    bench.pages.pcp_enable(NORMAL);
+    let direct = |gfp| {
+        let mut walk = bench.pages.slow_begin(CPU1, Request::new(Order::ZERO, gfp));
+        let step = bench.pages.slow_step(&mut walk, None);
+        assert!(matches!(step, SlowStep::Throttle { .. }), "{step:?}");
+        bench.reclaim().direct(&walk)
+    };
+    assert_eq!(direct(Gfp::NOIO), SlowReply::Reclaimed(0));
+    let SlowReply::Reclaimed(pages) = direct(Gfp::KERNEL) else { panic!("it reclaims") };
+    assert!((32..64).contains(&pages), "{pages}");
+    assert_eq!([CPU0, CPU1].map(|cpu| bench.pages.pcp_state(cpu, NORMAL).count), [0, pages]);
+}

@@ -110,6 +110,17 @@ pub trait HighAtomicReserve {
     fn unreserve_highatomic(&mut self, cpu: CpuId, migratetype: MigrateType, force: bool) -> bool;
 }
 
+/// Capability: memory failure (page_alloc.md §1.17).
+pub trait MemoryFailure {
+    /// take_page_off_buddy: take the one page `pfn` out of the free block that holds it; the other
+    /// pages stay free, in the largest blocks that leave it out. False, and nothing changes, if it is
+    /// in no free block: handed out, on a per-CPU list, or not managed.
+    ///
+    /// The page is the caller's from now on, like a block of order 0 that was handed out as unmovable
+    /// (no counter says so), and comes back by a free, if it ever does (docs/decisions.md, 75).
+    fn take_page_off(&mut self, cpu: CpuId, pfn: Pfn) -> bool;
+}
+
 /// Capability: CPUs that come and go.
 pub trait CpuHotplug {
     /// `cpu` died: its lists are drained and its diffs folded by `by`; limits are recomputed.
@@ -176,6 +187,7 @@ pub trait LinuxPolicy:
     + StatWorker
     + Isolation
     + HighAtomicReserve
+    + MemoryFailure
     + CpuHotplug
     + Nodes
     + SlowPath
@@ -197,6 +209,7 @@ impl<T> LinuxPolicy for T where
         + StatWorker
         + Isolation
         + HighAtomicReserve
+        + MemoryFailure
         + CpuHotplug
         + Nodes
         + SlowPath

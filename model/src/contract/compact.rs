@@ -196,7 +196,8 @@ pub enum CompactEvent {
     Migrate {
         /// Pages migrated.
         migrated: u64,
-        /// Pages that could not be.
+        /// Pages that could not be: of a batch that ran out of targets all that were left, though
+        /// `pgmigrate_fail` counts only the one that found none.
         failed: u64,
     },
     /// A page was moved (no tracepoint).
@@ -207,6 +208,11 @@ pub enum CompactEvent {
         to: Pfn,
         /// Its size.
         order: Order,
+    },
+    /// An isolated page had been freed by its owner (no tracepoint).
+    Freed {
+        /// Where it was.
+        pfn: Pfn,
     },
     /// `mm_compaction_finished`.
     Finished {

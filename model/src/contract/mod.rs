@@ -17,7 +17,7 @@ mod slow;
 
 pub use capability::{
     BatchFree, BulkAlloc, CpuCaches, CpuHotplug, FaultInjection, HighAtomicReserve, Isolation,
-    LinuxPolicy, Observe, StatWorker, Tuning, Watermarks, ZoneFlagControl,
+    LinuxPolicy, MemoryFailure, Observe, StatWorker, Tuning, Watermarks, ZoneFlagControl,
 };
 pub use compact::{
     CompactEvent, CompactLock, CompactMode, LruPages, LruUse, Migrated, PageMover, PageUse,

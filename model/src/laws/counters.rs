@@ -120,7 +120,9 @@ fn conservation(seen: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
     for (z, zone) in zones(&linux) {
         let free = zone.nr_free_pages_exact + zone.pages_of(MigrateType::Isolate) as i64;
         let cached = linux.now.cached(z) as i64;
-        let held = linux.past.granted_pages[z] as i64 - linux.past.freed_pages[z] as i64;
+        let past = linux.past;
+        let out = past.granted_pages[z] + past.taken_pages[z];
+        let held = out as i64 - past.freed_pages[z] as i64;
         equal(
             count,
             || format!("managed pages of zone {z} ({free} free, {cached} cached, {held} held)"),

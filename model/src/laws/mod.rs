@@ -15,9 +15,11 @@
 //! | requests that must be served, bounded work | `progress` |
 //! | the slow path and kswapd | `slow` |
 //! | nodes: counters, reserves, turns | `nodes` |
+//! | compaction | `compaction` |
 //! | counters | `counters` |
 
 mod buddy;
+mod compaction;
 mod counters;
 mod drain;
 mod live;
@@ -30,6 +32,10 @@ mod slow;
 mod watermark;
 mod work;
 
+pub use compaction::{
+    Blocks, CompactGoal, CompactPhase, CompactPicture, CompactSeen, Home, compact_gap,
+    deferral_after, is_suitable,
+};
 pub use live::{Live, LiveBlock, Runs};
 pub use observation::{
     Ask, CachedBlock, Decision, FreeBlock, LinuxView, Lists, Numbers, Observation, Past, Probe,
@@ -124,6 +130,8 @@ pub enum Family {
     Progress,
     /// Several nodes and the turns of their zones.
     Nodes,
+    /// Compaction.
+    Compaction,
     /// Counters.
     Counters,
 }
@@ -139,6 +147,7 @@ impl Family {
             Self::Drain => "drain",
             Self::Progress => "progress",
             Self::Nodes => "nodes",
+            Self::Compaction => "compaction",
             Self::Counters => "counters",
         }
     }
@@ -210,6 +219,7 @@ pub fn all() -> impl Iterator<Item = &'static Law> + Clone {
         .chain(progress::LAWS)
         .chain(slow::LAWS)
         .chain(nodes::LAWS)
+        .chain(compaction::LAWS)
         .chain(counters::LAWS)
 }
 

@@ -1,6 +1,6 @@
 //! What a law may look at.
 
-use super::{KswapdSeen, Live, Runs, SlowSeen};
+use super::{CompactSeen, KswapdSeen, Live, Runs, SlowSeen};
 use crate::contract::{CpuHotplug, DrainBegun, Nodes, Observe, Outcome, Request, Run};
 use crate::vocab::{
     AllocFlags, CpuId, EventCounters, Fallback, FreeListType, Gfp, Machine, MachineRef, Mark,
@@ -316,6 +316,8 @@ pub struct Past {
     pub grants: Vec<u64>,
     /// Pages handed out, by zone.
     pub granted_pages: Vec<u64>,
+    /// Pages that memory failure took off the free lists, by zone.
+    pub taken_pages: Vec<u64>,
     /// Pages given back, by zone.
     pub freed_pages: Vec<u64>,
 }
@@ -328,6 +330,7 @@ impl Past {
             disabled: vec![false; zones],
             grants: vec![0; zones],
             granted_pages: vec![0; zones],
+            taken_pages: vec![0; zones],
             freed_pages: vec![0; zones],
             ..Self::default()
         }
@@ -435,4 +438,6 @@ pub struct Observation<'a> {
     pub lists: Option<&'a Lists>,
     /// The view of an allocator of frames or runs.
     pub runs: Option<RunView<'a>>,
+    /// A call of compaction.
+    pub compaction: Option<&'a CompactSeen<'a>>,
 }

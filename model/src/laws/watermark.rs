@@ -106,6 +106,26 @@ pub fn decides_fast(zone: &ZoneState, probe: &Probe, rules: &Rules) -> bool {
     forgiven && against(zone, probe, zone.marks[Mark::Min.index()], rules)
 }
 
+/// Whether `target` pages, and the reserve for `highest`, are free for an order-0 request.
+#[must_use]
+pub(super) fn passes_order_zero(
+    rules: &Rules,
+    zone: &ZoneState,
+    target: u64,
+    highest: ZoneKind,
+    flags: AllocFlags,
+) -> bool {
+    let probe = Probe {
+        zone: ZoneIdx(0),
+        order: Order::ZERO,
+        mark: Mark::Min,
+        highest,
+        flags,
+        gfp: Gfp::empty(),
+    };
+    against(zone, &probe, target, rules)
+}
+
 /// Pages that count as free but are not for this caller.
 fn out_of_reach(zone: &ZoneState, probe: &Probe, rules: &Rules) -> i64 {
     let reserve_flags = match rules.reserve_flags {

@@ -17,7 +17,7 @@ impl Reference {
     }
 
     /// The free block that contains `pfn`, wherever it starts.
-    fn free_block_around(&self, z: usize, pfn: Pfn) -> Option<(Pfn, Order)> {
+    pub(super) fn free_block_around(&self, z: usize, pfn: Pfn) -> Option<(Pfn, Order)> {
         Order::ZERO.up_to(self.machine.max_order).find_map(|order| {
             let head = Pfn(pfn.0 & !(order.pages() - 1));
             match self.zones[z].frame(head) {

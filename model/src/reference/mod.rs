@@ -11,6 +11,7 @@
 //! | `buddy` | split, merge, head or tail (§1.2 to §1.8) |
 //! | `fallback` | other types' blocks (§1.9 to §1.12) |
 //! | `highatomic`, `isolate` | reserves and isolation (§1.13, §1.15) |
+//! | `failure` | a page that leaves the free lists for good (§1.17) |
 //! | [`pcp`] | per-CPU list sizes: refill and drain amounts (§2.2 to §2.5) |
 //! | `drain`, `work` | emptying per-CPU lists, the worker, hotplug (§2.6 to §2.8) |
 //! | `watermark`, `vmstat` | decisions and counters (§3) |
@@ -27,6 +28,7 @@ pub mod arith;
 mod boot;
 mod buddy;
 mod drain;
+mod failure;
 mod fair;
 mod fallback;
 mod free;
@@ -188,12 +190,6 @@ impl Reference {
     #[must_use]
     pub const fn min_free_kbytes(&self) -> u64 {
         self.min_free_kbytes
-    }
-
-    /// Whether mobility grouping is on.
-    #[must_use]
-    pub const fn groups_by_mobility(&self) -> bool {
-        self.grouping
     }
 
     /// Record tracepoints from now on.

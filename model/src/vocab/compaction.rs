@@ -186,6 +186,27 @@ impl CompactRules {
         Self::PRESETS.iter().find(|(known, _)| *known == name).map(|(_, rules)| *rules)
     }
 
+    /// Whether kernels with these switches are known to loop without end: up to 6.4 a pageblock that the free
+    /// lists name was neither marked nor emptied (C01, C02), and the first one of a zone that begins in
+    /// mid-block never was (C14).
+    #[must_use]
+    pub const fn may_loop(&self) -> bool {
+        let repaired = CompactFixes::FINISH_FAILED
+            .union(CompactFixes::MARK_REPRESENTATIVE)
+            .union(CompactFixes::ZONE_START);
+        self.features.contains(CompactFeatures::F09)
+            && self.fixes.contains(CompactFixes::UNMARKED_PICK)
+            && !(self.features.contains(CompactFeatures::F10) && self.fixes.contains(repaired))
+    }
+
+    /// Whether a fatal signal is known to make a run go on for ever where its scanner stands in mid-block
+    /// (up to 5.2).
+    #[must_use]
+    pub const fn loops_on_signals(&self) -> bool {
+        self.features.contains(CompactFeatures::F07)
+            && !self.fixes.contains(CompactFixes::SIGNAL_ABORTS)
+    }
+
     /// Whether a patch of the series is in.
     #[must_use]
     pub const fn has(&self, feature: CompactFeatures) -> bool {

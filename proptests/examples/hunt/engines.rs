@@ -10,6 +10,7 @@ use mmspec_proptests::explorer::{self, Bounds};
 use mmspec_proptests::lawful::{self, Depth};
 use mmspec_proptests::schedules::{self, Coarse, Fine, Schedule};
 use mmspec_proptests::script::Script;
+use mmspec_proptests::trace::selfcheck;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -28,17 +29,20 @@ pub(crate) enum Engine {
     FineSchedules,
     /// Small histories of threads, judged by order.
     Histories,
+    /// Traces of `impl`, and of the reference, explained.
+    Trace,
 }
 
 impl Engine {
     /// In the order in which they run if none is named.
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Differential,
         Self::Laws,
         Self::Explorer,
         Self::Schedules,
         Self::FineSchedules,
         Self::Histories,
+        Self::Trace,
     ];
 
     /// The name on the command line and in the lines printed.
@@ -50,6 +54,7 @@ impl Engine {
             Self::Schedules => "schedules",
             Self::FineSchedules => "schedules-fine",
             Self::Histories => "histories",
+            Self::Trace => "trace",
         }
     }
 
@@ -62,6 +67,7 @@ impl Engine {
     pub(crate) const fn unit(self) -> &'static str {
         match self {
             Self::Schedules | Self::FineSchedules | Self::Histories => "schedules",
+            Self::Trace => "events",
             _ => "operations",
         }
     }
@@ -114,6 +120,10 @@ fn run(engine: Engine, config: &Config<'_>) -> EngineReport {
         }
         Engine::Schedules => schedules::run(config, owned::<Coarse>),
         Engine::FineSchedules => schedules::run(config, owned::<Fine>),
+        Engine::Trace => {
+            watch::unwatched();
+            selfcheck::run(config)
+        }
         Engine::Histories => schedules::run_histories(config, owned::<Coarse>),
     }
 }
@@ -144,7 +154,7 @@ pub(crate) fn hunt(engine: Engine, seed: u64, time: Duration, save: Option<&Path
             Engine::Schedules | Engine::FineSchedules | Engine::Histories => {
                 config.budget = Budget::cases(done + 1);
             }
-            Engine::Differential | Engine::Laws => {}
+            Engine::Differential | Engine::Laws | Engine::Trace => {}
         }
         run(engine, &config)
     });

@@ -46,6 +46,11 @@ pub(crate) fn starts(script: &Script) {
     STARTED.fetch_add(1, Ordering::Relaxed);
 }
 
+/// What runs from here on tells of no script, and is trusted to end.
+pub(crate) fn unwatched() {
+    *CURRENT.lock().unwrap_or_else(PoisonError::into_inner) = None;
+}
+
 /// Run an engine; what it reported and the seconds it took, or on what it hangs.
 pub(crate) fn guarded(
     engine: impl FnOnce() -> EngineReport + Send + 'static,

@@ -4,9 +4,9 @@ use super::Fault;
 use crate::script::Script;
 use mmspec_model::contract::{
     BatchFree, BulkAlloc, CpuCaches, CpuHotplug, DrainBegun, DrainWork, FaultInjection,
-    HighAtomicReserve, Isolation, KswapdReply, KswapdStep, LinuxPolicy, Nodes, Observe, Outcome,
-    PageAllocator, Request, SlowPath, SlowReply, SlowStep, StatWorker, Tuning, Watermarks,
-    ZoneFlagControl,
+    HighAtomicReserve, Isolation, KswapdReply, KswapdStep, LinuxPolicy, MemoryFailure, Nodes,
+    Observe, Outcome, PageAllocator, Request, SlowPath, SlowReply, SlowStep, StatWorker, Tuning,
+    Watermarks, ZoneFlagControl,
 };
 use mmspec_model::laws::{Probe, decides_fast, decides_full};
 use mmspec_model::vocab::{
@@ -274,6 +274,12 @@ impl<A: LinuxPolicy> Isolation for Planted<A> {
 
     fn unisolate(&mut self, cpu: CpuId, pfn: Pfn, migratetype: MigrateType) -> bool {
         self.inner.unisolate(cpu, pfn, migratetype)
+    }
+}
+
+impl<A: LinuxPolicy> MemoryFailure for Planted<A> {
+    fn take_page_off(&mut self, cpu: CpuId, pfn: Pfn) -> bool {
+        self.inner.take_page_off(cpu, pfn)
     }
 }
 

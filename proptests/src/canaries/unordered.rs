@@ -134,6 +134,9 @@ subject!(TwiceOut, hatch: Returned::new(), |own, call, caller| {
         _ => {}
     }
     let answer = Subject::call(&own.inner, call, caller);
+    if let (Call::TakeOff(_, page), Answer::Flag(true)) = (call, &answer) {
+        own.hatch.out().insert(*page);
+    }
     if let (Call::Alloc(_, request), Answer::Outcome(Outcome::Page(page))) = (call, &answer)
         && request.order == Order::ZERO
     {

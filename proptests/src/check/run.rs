@@ -108,6 +108,7 @@ fn regressions(options: &Options<'_>) -> Result<EngineReport, FolderError> {
                 script: case.script,
                 schedule: case.schedule,
                 runs: None,
+                compaction: None,
                 seed: options.seed,
                 case: report.cases,
                 file: Some(path),

@@ -214,6 +214,7 @@ impl<'a, A> Bench<'a, A> {
                 taken: (self.promise.fit != Fit::Opaque).then_some(taken),
                 fresh,
             }),
+            compaction: None,
         };
         for law in laws::all().filter(|law| self.promise.levels.contains(&law.level)) {
             let count = self.exercised.entry(law.id).or_default();

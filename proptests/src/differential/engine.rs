@@ -117,6 +117,7 @@ fn shrunk<R: LinuxPolicy, S: LinuxPolicy>(
         script: small,
         schedule: None,
         runs: None,
+        compaction: None,
         seed: config.seed,
         case,
         operations_before: script.ops.len(),

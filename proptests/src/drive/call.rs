@@ -47,6 +47,8 @@ pub enum Call {
     Isolate(CpuId, Pfn),
     /// Undo.
     Unisolate(CpuId, Pfn, MigrateType),
+    /// Memory failure.
+    TakeOff(CpuId, Pfn),
     /// Release a reserved pageblock.
     Unreserve(CpuId, MigrateType, bool),
     /// A CPU dies: by, which.
@@ -85,6 +87,7 @@ impl Call {
             Op::ReclaimActive { zone, active } => Self::ReclaimActive(*zone, *active),
             Op::Isolate { cpu, pfn } => Self::Isolate(*cpu, *pfn),
             Op::Unisolate { cpu, pfn, migratetype } => Self::Unisolate(*cpu, *pfn, *migratetype),
+            Op::TakeOff { cpu, pfn, .. } => Self::TakeOff(*cpu, *pfn),
             Op::Unreserve { cpu, migratetype, force } => {
                 Self::Unreserve(*cpu, *migratetype, *force)
             }
@@ -121,6 +124,7 @@ impl Call {
             | Self::Tick(cpu)
             | Self::Isolate(cpu, _)
             | Self::Unisolate(cpu, ..)
+            | Self::TakeOff(cpu, _)
             | Self::Unreserve(cpu, ..)
             | Self::Slow(cpu, ..)
             | Self::CpuDead(cpu, _) => Some(*cpu),
@@ -218,6 +222,7 @@ pub fn perform<A: LinuxPolicy + ?Sized>(
         Call::Unisolate(cpu, pfn, migratetype) => {
             return Answer::Flag(allocator.unisolate(*cpu, *pfn, *migratetype));
         }
+        Call::TakeOff(cpu, pfn) => return Answer::Flag(allocator.take_page_off(*cpu, *pfn)),
         Call::Unreserve(cpu, migratetype, force) => {
             return Answer::Flag(allocator.unreserve_highatomic(*cpu, *migratetype, *force));
         }

@@ -115,6 +115,9 @@ impl Ledger {
                     }
                 }
             }
+            (Op::TakeOff { handle, pfn, .. }, Call::TakeOff(..), Answer::Flag(true)) => {
+                self.define(*handle, *pfn, Order::ZERO, Gfp::KERNEL);
+            }
             (Op::Free { handle, .. }, Call::Free(..), _) => self.undefine(*handle),
             (Op::FreeBatch { handles, .. }, Call::FreeBatch(..), _) => {
                 handles.iter().for_each(|handle| self.undefine(*handle));

@@ -1,6 +1,7 @@
 //! What an engine found.
 
 use super::Case;
+use crate::compaction;
 use crate::conformance;
 use crate::schedules::Schedule;
 use crate::script::Script;
@@ -19,6 +20,16 @@ pub struct Finding {
     pub at: Option<usize>,
 }
 
+/// In the place of a script, for engines with a language of their own.
+fn no_script() -> Script {
+    Script {
+        machine: Machine::new(1, &[]),
+        rules: Rules::default(),
+        tunables: Tunables::default(),
+        ops: Vec::new(),
+    }
+}
+
 /// A finding with its shrunk case.
 #[derive(Clone, Debug)]
 pub struct Failure {
@@ -30,6 +41,8 @@ pub struct Failure {
     pub script: Script,
     /// The shrunk case of the conformance engine, which has a language of its own.
     pub runs: Option<conformance::Case>,
+    /// The shrunk case of the compaction engine.
+    pub compaction: Option<compaction::Case>,
     /// Threads' choices, for engines with schedules.
     pub schedule: Option<Schedule>,
     /// Seed of the run.
@@ -51,17 +64,12 @@ impl Failure {
         case: u64,
         operations_before: usize,
     ) -> Self {
-        let script = Script {
-            machine: Machine::new(1, &[]),
-            rules: Rules::default(),
-            tunables: Tunables::default(),
-            ops: Vec::new(),
-        };
         Self {
             engine: "conformance",
             finding,
-            script,
+            script: no_script(),
             runs: Some(runs),
+            compaction: None,
             schedule: None,
             seed,
             case,
@@ -70,17 +78,44 @@ impl Failure {
         }
     }
 
+    /// What the compaction engine found.
+    pub(crate) fn of_compaction(
+        finding: Finding,
+        case: compaction::Case,
+        seed: u64,
+        number: u64,
+        operations_before: usize,
+    ) -> Self {
+        Self {
+            engine: "compaction",
+            finding,
+            script: no_script(),
+            runs: None,
+            compaction: Some(case),
+            schedule: None,
+            seed,
+            case: number,
+            operations_before,
+            file: None,
+        }
+    }
+
     /// Operations of the shrunk case.
     #[must_use]
     pub fn operations(&self) -> usize {
-        self.runs.as_ref().map_or(self.script.ops.len(), |runs| runs.steps.len())
+        match (&self.runs, &self.compaction) {
+            (Some(runs), _) => runs.steps.len(),
+            (_, Some(case)) => case.acts.len(),
+            _ => self.script.ops.len(),
+        }
     }
 
     /// The text of one operation of the shrunk case.
     fn op_text(&self, at: usize) -> Option<String> {
-        match &self.runs {
-            Some(runs) => runs.steps.get(at).map(ToString::to_string),
-            None => self.script.op_text(at),
+        match (&self.runs, &self.compaction) {
+            (Some(runs), _) => runs.steps.get(at).map(ToString::to_string),
+            (_, Some(case)) => case.acts.get(at).map(ToString::to_string),
+            _ => self.script.op_text(at),
         }
     }
 
@@ -110,6 +145,9 @@ impl Failure {
         if let Some(runs) = &self.runs {
             return runs.to_string();
         }
+        if let Some(case) = &self.compaction {
+            return case.to_string();
+        }
         let case = Case { script: self.script.clone(), schedule: self.schedule.clone() };
         case.to_string()
     }
@@ -117,7 +155,13 @@ impl Failure {
     /// The ending of the file's name.
     #[must_use]
     pub const fn ending(&self) -> &'static str {
-        if self.runs.is_some() { "runs" } else { "mms" }
+        if self.runs.is_some() {
+            "runs"
+        } else if self.compaction.is_some() {
+            "mmc"
+        } else {
+            "mms"
+        }
     }
 
     /// A name for the file that changes with the case only.

@@ -10,6 +10,7 @@ pub use case::Case;
 pub use failure::{Failure, Finding};
 pub use folder::{Folder, FolderError};
 
+use crate::compaction::Completeness;
 use crate::marks::Marks;
 use std::collections::BTreeMap;
 
@@ -38,6 +39,8 @@ pub struct EngineReport {
     pub marks: Marks,
     /// How often each law compared something, by id.
     pub laws: BTreeMap<&'static str, u64>,
+    /// What runs of compaction found of what they could have.
+    pub completeness: Completeness,
     /// Time taken.
     pub seconds: f64,
     /// Whether it was stopped by the cancel flag.
@@ -81,6 +84,7 @@ impl EngineReport {
         self.canaries_found.extend(other.canaries_found);
         self.canaries_missed.extend(other.canaries_missed);
         self.marks.add(&other.marks);
+        self.completeness = self.completeness.with(other.completeness);
         self.add_laws(&other.laws);
         self.seconds += other.seconds;
         self.cancelled |= other.cancelled;

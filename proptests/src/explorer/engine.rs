@@ -398,6 +398,7 @@ fn shrunk<R: LinuxPolicy, S: LinuxPolicy>(
         script,
         schedule: None,
         runs: None,
+        compaction: None,
         seed: config.seed,
         case: 0,
         operations_before,

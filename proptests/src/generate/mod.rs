@@ -4,6 +4,7 @@
 //! quickcheck `Arbitrary`, with the harness's own shrinking.
 
 mod machine;
+mod mixing;
 mod ops;
 mod profile;
 pub mod quick;

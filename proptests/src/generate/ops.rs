@@ -11,21 +11,21 @@ use mmspec_model::vocab::{
 };
 
 /// A block that the script asked for and has not freed; whether it was granted is not known here.
-struct Asked {
+pub(super) struct Asked {
     handle: Handle,
     cpu: CpuId,
 }
 
-struct Builder<'a> {
-    rng: &'a mut Rng,
-    machine: &'a Machine,
+pub(super) struct Builder<'a> {
+    pub(super) rng: &'a mut Rng,
+    pub(super) machine: &'a Machine,
     profile: Profile,
-    frames: u64,
+    pub(super) frames: u64,
     most: usize,
     next: u32,
-    alive: Vec<Asked>,
+    pub(super) alive: Vec<Asked>,
     isolated: Vec<Pfn>,
-    ops: Vec<Op>,
+    pub(super) ops: Vec<Op>,
 }
 
 /// The operations of one script.
@@ -57,17 +57,18 @@ pub(super) fn ops(rng: &mut Rng, machine: &Machine, limits: &Limits) -> Vec<Op> 
 }
 
 impl Builder<'_> {
-    fn full(&self) -> bool {
+    pub(super) fn full(&self) -> bool {
         self.ops.len() >= self.most
     }
 
     fn run(&mut self) {
         while !self.full() {
-            match self.rng.weighted(&[6, 8, 6, 1]) {
+            match self.rng.weighted(&[12, 16, 12, 2, 1]) {
                 0 => self.fill(),
                 1 => self.churn(),
                 2 => self.empty(),
-                _ => self.exhaust(),
+                3 => self.exhaust(),
+                _ => self.mix(),
             }
         }
     }
@@ -160,7 +161,7 @@ impl Builder<'_> {
         }
     }
 
-    fn ask(&mut self, order: Order, gfp: Gfp, attempt: Option<(Mark, AllocFlags)>) {
+    pub(super) fn ask(&mut self, order: Order, gfp: Gfp, attempt: Option<(Mark, AllocFlags)>) {
         let cpu = self.any_cpu();
         let handle = self.fresh(cpu);
         self.ops.push(Op::Alloc {
@@ -230,7 +231,7 @@ impl Builder<'_> {
     }
 
     /// Free the blocks at these positions of `alive`, each taken after the ones before it went.
-    fn free_at(&mut self, positions: &[usize]) {
+    pub(super) fn free_at(&mut self, positions: &[usize]) {
         if self.alive.is_empty() {
             return;
         }
@@ -293,6 +294,10 @@ impl Builder<'_> {
                 Op::Isolate { cpu, pfn }
             }
             Aux::Unisolate => self.unisolate(cpu),
+            Aux::TakeOff => {
+                let (pfn, handle) = (frame(self.rng, machine), self.fresh(cpu));
+                Op::TakeOff { cpu, pfn, handle }
+            }
             Aux::Unreserve => Op::Unreserve {
                 cpu,
                 migratetype: *self.rng.pick(&MigrateType::PCP),

@@ -36,9 +36,10 @@ pub(super) enum Aux {
     Kswapd,
     Rebuild,
     Reclaimable,
+    TakeOff,
 }
 
-pub(super) const AUX: [Aux; 19] = [
+pub(super) const AUX: [Aux; 20] = [
     Aux::DrainCpu,
     Aux::DrainAll,
     Aux::DrainBegin,
@@ -58,6 +59,7 @@ pub(super) const AUX: [Aux; 19] = [
     Aux::Kswapd,
     Aux::Rebuild,
     Aux::Reclaimable,
+    Aux::TakeOff,
 ];
 
 const GFPS: [Gfp; 14] = [

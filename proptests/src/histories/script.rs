@@ -77,11 +77,20 @@ struct Handles {
     asked: Vec<(CpuId, Handle)>,
 }
 
+impl Handles {
+    fn fresh(&mut self, cpu: CpuId) -> Handle {
+        self.next += 1;
+        let handle = Handle(self.next);
+        self.asked.push((cpu, handle));
+        handle
+    }
+}
+
 fn operation(rng: &mut Rng, machine: &Machine, cpu: CpuId, top: u64, handles: &mut Handles) -> Op {
     let other = CpuId(rng.below(u64::from(machine.cpus)) as u16);
     let isolates = machine.pageblock_order >= Order::COSTLY;
     let zone = ZoneIdx(0);
-    match rng.weighted(&[10, 7, 2, 2, 1, 1, 1, 1, 1, if isolates { 2 } else { 0 }]) {
+    match rng.weighted(&[10, 7, 2, 2, 1, 1, 1, 1, 1, if isolates { 2 } else { 0 }, 1]) {
         1 if !handles.asked.is_empty() => {
             let asked = &mut handles.asked;
             if rng.percent(15) {
@@ -118,10 +127,12 @@ fn operation(rng: &mut Rng, machine: &Machine, cpu: CpuId, top: u64, handles: &m
                 Op::Unisolate { cpu, pfn, migratetype: MigrateType::Movable }
             }
         }
+        10 => {
+            let pfn = generate::frame(rng, machine);
+            Op::TakeOff { cpu, pfn, handle: handles.fresh(cpu) }
+        }
         _ => {
-            handles.next += 1;
-            let handle = Handle(handles.next);
-            handles.asked.push((cpu, handle));
+            let handle = handles.fresh(cpu);
             let gfp = GFPS[rng.weighted(&[6, 3, 1])];
             let order = Order::of(rng.between(0, top) as u8);
             let request = Request::new(order, gfp);

@@ -135,7 +135,9 @@ impl PageMover for Owner {
                 CompactStep::End { zone: start(zone), migrate, free, result }
             }
             // No tracepoints of the kernel.
-            CompactEvent::FastFindMigrate { .. } | CompactEvent::Moved { .. } => return,
+            CompactEvent::FastFindMigrate { .. }
+            | CompactEvent::Moved { .. }
+            | CompactEvent::Freed { .. } => return,
         };
         state.steps.push(step);
     }

@@ -96,6 +96,7 @@ fn shrunk<A: LinuxPolicy>(
         script: small,
         schedule: None,
         runs: None,
+        compaction: None,
         seed: config.seed,
         case,
         operations_before: script.ops.len(),

@@ -10,7 +10,9 @@ use mmspec_model::laws::{
     self, Decision, Law, Level, LinuxView, Lists, Live, LiveBlock, Numbers, Observation, Past,
     Probe, Setting, Step, Violation,
 };
-use mmspec_model::vocab::{AllocFlags, Mark, MigrateType, Order, Pfn, Tunables, ZoneIdx, ZoneKind};
+use mmspec_model::vocab::{
+    AllocFlags, Gfp, Mark, MigrateType, Order, Pfn, Tunables, ZoneIdx, ZoneKind,
+};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
@@ -212,6 +214,7 @@ impl Bench<'_> {
             (Op::Slow { request, .. }, Answer::Walk(_, Outcome::Page(pfn))) => {
                 vec![(*pfn, request.order)]
             }
+            (Op::TakeOff { pfn, .. }, Answer::Flag(true)) => vec![(*pfn, Order::ZERO)],
             (Op::Bulk { .. }, Answer::Bulk(slots, _)) => {
                 slots.iter().flatten().map(|pfn| (*pfn, Order::ZERO)).collect()
             }
@@ -221,7 +224,10 @@ impl Bench<'_> {
 
     fn note(&mut self, call: &Call, answer: &Answer, granted: &[(Pfn, Order)]) {
         for (pfn, order) in granted {
-            if let Some(zone) = self.zone_of(*pfn) {
+            let Some(zone) = self.zone_of(*pfn) else { continue };
+            if matches!(call, Call::TakeOff(..)) {
+                self.past.taken_pages[zone] += order.pages();
+            } else {
                 self.past.grants[zone] += 1;
                 self.past.granted_pages[zone] += order.pages();
             }
@@ -291,6 +297,7 @@ impl Bench<'_> {
             let movable = match op {
                 Op::Alloc { request, .. } | Op::Slow { request, .. } => asked_gfp(request),
                 Op::Bulk { gfp, .. } => *gfp,
+                Op::TakeOff { .. } => Gfp::KERNEL,
                 _ => continue,
             };
             let movable = movable.migratetype() == Ok(MigrateType::Movable);
@@ -351,6 +358,7 @@ impl Bench<'_> {
             }),
             lists,
             runs: None,
+            compaction: None,
         };
         for law in &self.laws {
             let count = self.exercised.entry(law.id).or_default();

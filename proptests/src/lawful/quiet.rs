@@ -77,6 +77,7 @@ impl Quiet<'_> {
             }),
             lists: Some(lists),
             runs: None,
+            compaction: None,
         };
         for law in self.laws {
             let count = exercised.entry(law.id).or_default();

@@ -129,6 +129,9 @@ fn watch(marks: &mut Marks, moment: &Moment<'_>) {
             marks.hit(if *yes { Mark::Isolated } else { Mark::IsolateRefused });
         }
         (Call::Unisolate(..), Answer::Flag(true)) => marks.hit(Mark::Unisolated),
+        (Call::TakeOff(..), Answer::Flag(yes)) => {
+            marks.hit(if *yes { Mark::PageTaken } else { Mark::TakeRefused });
+        }
         (Call::Unreserve(..), Answer::Flag(true)) => marks.hit(Mark::Unreserved),
         (Call::CpuDead(_, cpu), Answer::Flag(true)) => {
             let zones = 0..moment.before.zones.len();
@@ -304,6 +307,9 @@ fn zones(marks: &mut Marks, moment: &Moment<'_>) {
     for (zone, (before, now)) in moment.before.zones.iter().zip(&moment.now.zones).enumerate() {
         if now.boost > before.boost {
             marks.hit(Mark::Boosted);
+            if before.flags.contains(ZoneFlags::RECLAIM_ACTIVE) && before.boost > 0 {
+                marks.hit(Mark::BoostedMeanwhile);
+            }
         }
         if now.kswapd_wakeups > before.kswapd_wakeups {
             marks.hit(Mark::KswapdWoken);

@@ -207,6 +207,7 @@ fn run_on<S: Subject>(
                 script,
                 schedule: Some(schedule),
                 runs: None,
+                compaction: None,
                 seed: config.seed,
                 case,
                 operations_before: before,

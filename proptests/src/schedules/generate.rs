@@ -14,8 +14,16 @@ use mmspec_model::vocab::{
 const OPERATIONS: usize = 24;
 
 /// How often, in a hundred, the machine is large enough for a refill batch above 1
-/// (page_alloc.md §2.2): some races need one. Booting it takes longer than running the threads.
-const LARGE_PERCENT: u64 = 4;
+/// (page_alloc.md §2.2): some races need one, above all those between users of the lists and whoever
+/// changes their limits. Booting it takes longer than running the threads.
+const fn large_percent(theme: Theme) -> u64 {
+    match theme {
+        Theme::None => 4,
+        Theme::Switches => 30,
+        // They set up machines of their own.
+        _ => 0,
+    }
+}
 
 /// What meets too seldom by chance is strewn into some scripts.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -63,8 +71,8 @@ pub fn script(rng: &mut Rng, case: u64) -> Script {
                 .zones;
     }
     machine.pageblock_order = Order::of(pageblock);
-    if theme == Theme::None && rng.percent(LARGE_PERCENT) {
-        machine = Machine::small(cpus, 16_384, 10, 9);
+    if rng.percent(large_percent(theme)) {
+        machine = Machine::small(cpus, 12_288, 10, 9);
     }
     let operations = if case % 4 == 3 { 6 } else { OPERATIONS };
     let rules =

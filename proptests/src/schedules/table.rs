@@ -220,6 +220,12 @@ impl Shared {
                     }
                 }
             }
+            (Op::TakeOff { handle, .. }, Call::TakeOff(_, pfn), Answer::Flag(true)) => {
+                self.hold(at, *handle, *pfn, Order::ZERO, false);
+                if let Some(zone) = zone_of(script, *pfn) {
+                    self.past.taken_pages[zone] += 1;
+                }
+            }
             (_, Call::Isolate(..) | Call::Unisolate(..), _) => self.past.isolated = true,
             (_, Call::Unreserve(..), _) => self.past.highatomic = true,
             (_, Call::PcpDisable(_, zone), _) => self.past.disabled[zone.index()] = true,
@@ -244,6 +250,15 @@ impl Shared {
         gfp: Gfp,
         script: &Script,
     ) {
+        self.hold(at, handle, pfn, order, gfp.migratetype() == Ok(MigrateType::Movable));
+        if let Some(zone) = zone_of(script, pfn) {
+            self.past.grants[zone] += 1;
+            self.past.granted_pages[zone] += order.pages();
+        }
+    }
+
+    /// The block is its caller's, who must be the only one.
+    fn hold(&mut self, at: usize, handle: Handle, pfn: Pfn, order: Order, movable: bool) {
         if let Some((other, block)) = self.live.overlapping(pfn, order) {
             let what = format!(
                 "law no-overlap (safe): {pfn}@{order} was handed out while {other}@{} is held",
@@ -252,12 +267,7 @@ impl Shared {
             let found = Finding { kind: "no-overlap".to_owned(), what, at: Some(at) };
             self.finding.get_or_insert(found);
         }
-        let movable = gfp.migratetype() == Ok(MigrateType::Movable);
         self.live.insert(pfn, LiveBlock { order, movable });
         self.slots.insert(handle, Held { pfn, order, movable });
-        if let Some(zone) = zone_of(script, pfn) {
-            self.past.grants[zone] += 1;
-            self.past.granted_pages[zone] += order.pages();
-        }
     }
 }

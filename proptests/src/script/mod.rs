@@ -153,6 +153,16 @@ pub enum Op {
         /// The type to restore.
         migratetype: MigrateType,
     },
+    /// `a1 = take-off cpu=0 pfn=0x204`: memory failure takes one page out of the free block that
+    /// holds it, if one does.
+    TakeOff {
+        /// The CPU.
+        cpu: CpuId,
+        /// The page.
+        pfn: Pfn,
+        /// The name of the page.
+        handle: Handle,
+    },
     /// `unreserve cpu=0 to=Movable [force]`
     Unreserve {
         /// The CPU.
@@ -231,6 +241,7 @@ impl Op {
             | Self::Work { cpu }
             | Self::Isolate { cpu, .. }
             | Self::Unisolate { cpu, .. }
+            | Self::TakeOff { cpu, .. }
             | Self::Unreserve { cpu, .. }
             | Self::Slow { cpu, .. } => Some(*cpu),
             Self::DrainCpu { by, .. }

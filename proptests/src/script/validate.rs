@@ -192,7 +192,7 @@ impl Script {
             Op::PcpDisable { zone, .. }
             | Op::PcpEnable { zone }
             | Op::ReclaimActive { zone, .. } => zone_exists(*zone),
-            Op::Isolate { pfn, .. } => frame_exists(*pfn),
+            Op::Isolate { pfn, .. } | Op::TakeOff { pfn, .. } => frame_exists(*pfn),
             Op::Unisolate { pfn, migratetype, .. } => {
                 frame_exists(*pfn)?;
                 if *migratetype == MigrateType::Cma && !machine.cma_built {
@@ -235,7 +235,9 @@ impl Op {
     #[must_use]
     pub fn defines(&self) -> &[Handle] {
         match self {
-            Self::Alloc { handle, .. } | Self::Slow { handle, .. } => std::slice::from_ref(handle),
+            Self::Alloc { handle, .. }
+            | Self::Slow { handle, .. }
+            | Self::TakeOff { handle, .. } => std::slice::from_ref(handle),
             Self::Bulk { handles, .. } => handles,
             _ => &[],
         }

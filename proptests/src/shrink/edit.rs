@@ -271,6 +271,7 @@ fn for_each_cpu(op: &mut Op, mut visit: impl FnMut(&mut CpuId)) {
         | Op::CpuOnline { cpu }
         | Op::Isolate { cpu, .. }
         | Op::Unisolate { cpu, .. }
+        | Op::TakeOff { cpu, .. }
         | Op::Slow { cpu, .. }
         | Op::Unreserve { cpu, .. } => visit(cpu),
         Op::DrainAll { by, .. } | Op::DrainBegin { by, .. } | Op::PcpDisable { by, .. } => {
@@ -308,7 +309,9 @@ fn drop_zone(script: &mut Script, gone: usize) {
             | Op::ReclaimActive { zone, .. }
             | Op::Reclaimable { zone, .. }
             | Op::Check { zone, .. } => fold(zone),
-            Op::Isolate { pfn, .. } | Op::Unisolate { pfn, .. } => return !span.contains(*pfn),
+            Op::Isolate { pfn, .. } | Op::Unisolate { pfn, .. } | Op::TakeOff { pfn, .. } => {
+                return !span.contains(*pfn);
+            }
             _ => {}
         }
         true
@@ -328,9 +331,10 @@ pub(super) fn renumber(script: &Script, at: usize) -> Edit {
     };
     for op in &mut new.ops {
         match op {
-            Op::Alloc { handle, .. } | Op::Slow { handle, .. } | Op::Free { handle, .. } => {
-                rename(handle);
-            }
+            Op::Alloc { handle, .. }
+            | Op::Slow { handle, .. }
+            | Op::TakeOff { handle, .. }
+            | Op::Free { handle, .. } => rename(handle),
             Op::Bulk { handles, .. } | Op::FreeBatch { handles, .. } => {
                 handles.iter_mut().for_each(&mut rename);
             }

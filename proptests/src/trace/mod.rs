@@ -28,6 +28,7 @@ pub mod selfcheck;
 mod sizes;
 mod start;
 mod timeline;
+mod traced;
 mod window;
 
 pub use compaction::{CompactStep, Scan};

@@ -1,8 +1,8 @@
-//! The trace engine of a check run: scripts played on the reference, recorded as a kernel would
-//! record them, and explained.
+//! The trace engine of a check run: scripts played on the reference and on the implementation, recorded
+//! as a kernel would record them, and explained.
 //!
 //! Reference and knowledge share the rules' arithmetic and nothing else, so a contradiction is an error in
-//! one of them, in the reader, or in the tracepoints. What the kernel does unseen (bulk allocations,
+//! one of them, in the reader, or in the tracepoints; the implementation shares nothing with either. What the kernel does unseen (bulk allocations,
 //! frees past a busy list, isolation) is left out of the scripts: there is nothing left to infer, and
 //! every event must be predicted or undecidable.
 
@@ -10,13 +10,16 @@ use super::engine::{Beginning, explain_from};
 use super::reader::Reader;
 use super::render::Line;
 use super::report::{Kind, Report};
+use super::traced::{Recording, Traced};
 use crate::drive::{Ledger, perform};
 use crate::engine::{Config, EngineReport, Failure, Finding};
 use crate::generate::{self, Rng};
 use crate::script::{Op, Script};
 use crate::shrink;
-use mmspec_model::contract::{Observe, PageAllocator};
+use mmspec_impl::OwnedAllocator;
+use mmspec_model::contract::Observe;
 use mmspec_model::knowledge::{Shape, TypeSet};
+use mmspec_model::laws::{Numbers, Setting};
 use mmspec_model::reference::Reference;
 use mmspec_model::reference::pcp::PcpSizes;
 use mmspec_model::vocab::{
@@ -47,7 +50,7 @@ pub fn run(config: &Config<'_>) -> EngineReport {
         let case = report.cases;
         report.cases += 1;
         let script = generate::script(&mut Rng::for_case(config.seed, case), &config.limits);
-        match check(&script) {
+        match check_both(&script) {
             Ok(events) => report.operations += events,
             Err(finding) => {
                 report.failures.push(shrunk(config, case, &script, finding));
@@ -59,9 +62,10 @@ pub fn run(config: &Config<'_>) -> EngineReport {
         let sized =
             recorded.iter().filter(|recorded: &&Recorded| !recorded.sizes.is_empty()).count();
         if recorded.len() < CANARY_CASES {
-            recorded.extend(record(&script));
+            recorded.extend(record::<Reference>(&script));
         } else if sized < CANARY_CASES / 2 {
-            recorded.extend(record(&script).filter(|recorded| !recorded.sizes.is_empty()));
+            let more = record::<Reference>(&script);
+            recorded.extend(more.filter(|recorded| !recorded.sizes.is_empty()));
         }
     }
     report.cancelled = clock.cancelled();
@@ -95,6 +99,7 @@ fn traceable(mut script: Script) -> Script {
         | Op::FailTrylock { .. }
         | Op::Isolate { .. }
         | Op::Unisolate { .. }
+        | Op::TakeOff { .. }
         | Op::Unreserve { .. }
         | Op::CpuDead { .. } => false,
         _ => true,
@@ -102,9 +107,13 @@ fn traceable(mut script: Script) -> Script {
     script
 }
 
+fn check_both(script: &Script) -> Result<u64, Finding> {
+    Ok(check::<Reference>(script)? + check::<OwnedAllocator<Recording>>(script)?)
+}
+
 /// Play, record, explain. The number of events, or what is wrong.
-fn check(script: &Script) -> Result<u64, Finding> {
-    let Some(recorded) = record(script) else { return Ok(0) };
+fn check<A: Traced>(script: &Script) -> Result<u64, Finding> {
+    let Some(recorded) = record::<A>(script) else { return Ok(0) };
     let report = explain(&recorded, &text(&recorded.lines))?;
     let Some(first) = report.unexplained.first() else {
         return Ok(report.events);
@@ -142,38 +151,38 @@ fn text(lines: &[Line]) -> String {
     })
 }
 
-/// Play a script on the reference; at its end everything is freed, so that every inference can be
+/// Play a script on an allocator; at its end everything is freed, so that every inference can be
 /// proved. `None` if the machine can't exist, does not group by mobility, or nothing was traced.
-fn record(script: &Script) -> Option<Recorded> {
+fn record<A: Traced>(script: &Script) -> Option<Recorded> {
     let script = &traceable(script.clone());
     let machine = &script.machine;
-    let mut reference = Reference::new(machine, script.rules, script.tunables).ok()?;
-    if !reference.groups_by_mobility() {
+    let mut allocator = A::boot(script)?;
+    let boot = Numbers::of(&allocator, machine.cpus);
+    if !Setting::new(machine, script.rules, boot).groups_by_mobility() {
         return None;
     }
-    let free = free_frames(&reference);
-    let high = zones(&reference).map(|z| high_at_most(&reference, script, z)).collect();
+    let free = free_frames(&allocator);
+    let high = zones(&allocator).map(|z| high_at_most(&allocator, script, z)).collect();
     let sizes = if script.ops.iter().any(changes_limits) {
         Vec::new()
     } else {
-        zones(&reference).map(|z| sizes_at_start(&reference, script, z)).collect()
+        zones(&allocator).map(|z| sizes_at_start(&allocator, script, z)).collect()
     };
-    reference.start_trace();
     let mut ledger = Ledger::new(script);
     let mut lines = Lines::default();
     for (at, op) in script.ops.iter().enumerate() {
         let worker = matches!(op, Op::Tick { .. });
         lines.time_us += if worker { 1_000_000 } else { 0 };
         let call = ledger.call(op);
-        let answer = perform(&mut reference, &call, &ledger);
+        let answer = perform(&mut allocator, &call, &ledger);
         ledger.record(op, &call, &answer);
-        lines.collect(&mut reference, op.cpu().unwrap_or_default(), at, worker);
+        lines.collect(&mut allocator, op.cpu().unwrap_or_default(), at, worker);
     }
     let held: Vec<(Pfn, Order)> = ledger.all().map(|(_, held)| (held.pfn, held.order)).collect();
     let cpu = ledger.any_cpu();
     for (at, (pfn, order)) in held.into_iter().enumerate() {
-        reference.free_pages(cpu, pfn, order);
-        lines.collect(&mut reference, cpu, script.ops.len() + at, false);
+        allocator.free_pages(cpu, pfn, order);
+        lines.collect(&mut allocator, cpu, script.ops.len() + at, false);
     }
     let lines = lines.lines;
     let shape = Shape {
@@ -202,8 +211,8 @@ struct Lines {
 
 impl Lines {
     /// Each operation is a task of its own: what belongs together is told by that.
-    fn collect(&mut self, reference: &mut Reference, cpu: CpuId, task: usize, worker: bool) {
-        for event in reference.take_trace() {
+    fn collect(&mut self, allocator: &mut impl Traced, cpu: CpuId, task: usize, worker: bool) {
+        for event in allocator.take_events() {
             self.time_us += 1;
             let (pid, time_us) = (1000 + task as u32, 1_000_000 + self.time_us);
             self.lines.push(Line { cpu: cpu.0, pid, worker, time_us, event });
@@ -230,8 +239,8 @@ fn changes_limits(op: &Op) -> bool {
 
 /// So many free pages are above HIGH with the most boost (§1.14), the reserve, and what the CPUs' diffs
 /// may hide.
-fn high_at_most(reference: &Reference, script: &Script, zone: ZoneIdx) -> u64 {
-    let state = reference.zone_state(zone);
+fn high_at_most(allocator: &impl Observe, script: &Script, zone: ZoneIdx) -> u64 {
+    let state = allocator.zone_state(zone);
     let high = state.marks[2];
     let boost = high * u64::from(script.tunables.watermark_boost_factor) / 10_000;
     let hidden = state.stat_threshold * u64::from(script.machine.cpus);
@@ -239,9 +248,9 @@ fn high_at_most(reference: &Reference, script: &Script, zone: ZoneIdx) -> u64 {
     high + boost.max(script.machine.pageblock_order.pages()) + reserve + hidden
 }
 
-fn sizes_at_start(reference: &Reference, script: &Script, zone: ZoneIdx) -> Vec<PcpSizes> {
+fn sizes_at_start(allocator: &impl Observe, script: &Script, zone: ZoneIdx) -> Vec<PcpSizes> {
     let of = |cpu| {
-        let state = reference.pcp_state(CpuId(cpu), zone);
+        let state = allocator.pcp_state(CpuId(cpu), zone);
         PcpSizes {
             count: state.count,
             high: state.high,
@@ -258,16 +267,16 @@ fn sizes_at_start(reference: &Reference, script: &Script, zone: ZoneIdx) -> Vec<
     (0..script.machine.cpus).map(of).collect()
 }
 
-fn zones(reference: &Reference) -> impl Iterator<Item = ZoneIdx> {
-    (0..reference.zone_count()).map(|z| ZoneIdx(z as u8))
+fn zones<A: Observe>(allocator: &A) -> impl Iterator<Item = ZoneIdx> + use<A> {
+    (0..allocator.zone_count()).map(|z| ZoneIdx(z as u8))
 }
 
-fn free_frames(reference: &Reference) -> BTreeSet<Pfn> {
+fn free_frames(allocator: &impl Observe) -> BTreeSet<Pfn> {
     let mut free = BTreeSet::new();
-    for zone in zones(reference) {
+    for zone in zones(allocator) {
         for order in Order::ZERO.up_to(Order::MAX) {
             for migratetype in MigrateType::ALL {
-                reference.for_each_free(zone, order, migratetype, &mut |pfn| {
+                allocator.for_each_free(zone, order, migratetype, &mut |pfn| {
                     free.extend((0..order.pages()).map(|offset| pfn.add(offset)));
                 });
             }
@@ -277,15 +286,16 @@ fn free_frames(reference: &Reference) -> BTreeSet<Pfn> {
 }
 
 fn shrunk(config: &Config<'_>, case: u64, script: &Script, finding: Finding) -> Failure {
-    let same = |script: &Script| check(script).is_err_and(|other| other.kind == finding.kind);
+    let same = |script: &Script| check_both(script).is_err_and(|other| other.kind == finding.kind);
     let small = shrink::shrink(script, config.shrink_runs, same);
-    let finding = check(&small).err().unwrap_or(finding);
+    let finding = check_both(&small).err().unwrap_or(finding);
     Failure {
         engine: "trace",
         finding,
         script: small,
         schedule: None,
         runs: None,
+        compaction: None,
         seed: config.seed,
         case,
         operations_before: script.ops.len(),

@@ -28,10 +28,12 @@ pub(super) fn parameters<M: Copy>(mut model: M, known: &[Known<M>]) -> Vec<Param
         .collect()
 }
 
-/// The model with each parameter that has no source halved, and doubled.
-pub(super) fn variations<M: Copy>(model: M, known: &[Known<M>]) -> Vec<(&'static str, M, M)> {
-    let unsourced = known.iter().filter(|known| known.source.is_err());
-    unsourced
+/// The model with each of these parameters halved, and doubled.
+pub(super) fn variations<'a, M: Copy + 'a>(
+    model: M,
+    known: impl Iterator<Item = &'a Known<M>>,
+) -> Vec<(&'static str, M, M)> {
+    known
         .map(|known| {
             let (mut half, mut double) = (model, model);
             *(known.get)(&mut half) /= 2;

@@ -2,10 +2,10 @@
 //! this repository and a machine of stated costs.
 //!
 //! An experiment is a function that gives an [`Experiment`]: rows with the published and the
-//! simulated figure, the cost model that they rest on, and how the ratios move when a parameter
-//! without a source is halved or doubled. Nothing is fitted: costs and loads are fixed first, from
-//! their sources or from the middle of a stated range, and a ratio outside its window stays. All of
-//! it is a function of the code: two runs give the same bytes.
+//! simulated figure, the cost model that they rest on, and how the ratios move when a parameter is
+//! halved or doubled: those without a source, in R2 all. Nothing is fitted: costs and loads are fixed
+//! first, from their sources or from the middle of a stated range, and a ratio outside its window
+//! stays. All of it is a function of the code: two runs give the same bytes.
 
 mod known;
 mod r2;
@@ -177,7 +177,7 @@ pub struct Experiment {
     pub notes: Vec<String>,
     /// Distributions behind them.
     pub histograms: Vec<Histogram>,
-    /// How they move with the parameters that have no source.
+    /// How they move with the parameters.
     pub sensitivity: Vec<Sensitivity>,
 }
 

@@ -55,6 +55,7 @@ enum Code {
     Kswapd,
     Rebuild,
     Reclaimable,
+    TakeOff,
 }
 
 const OPCODES: [Code; 40] = [
@@ -97,7 +98,7 @@ const OPCODES: [Code; 40] = [
     Code::Slow,
     Code::Alloc,
     Code::Free,
-    Code::Free,
+    Code::TakeOff,
 ];
 
 /// gfp sets that fit one byte.

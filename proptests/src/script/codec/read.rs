@@ -335,6 +335,9 @@ impl Reader<'_> {
                 }
                 Op::Unisolate { cpu, pfn, migratetype }
             }
+            Code::TakeOff => {
+                Op::TakeOff { cpu: self.cpu(), pfn: self.frame(), handle: self.define() }
+            }
             Code::Unreserve => {
                 let cpu = self.cpu();
                 let both = self.small(2 * MigrateType::PCP.len());

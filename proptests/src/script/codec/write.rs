@@ -274,6 +274,12 @@ impl Writer {
                 self.number(pfn.0);
                 self.byte(migratetype.index() as u8);
             }
+            Op::TakeOff { cpu, pfn, handle } => {
+                self.code(Code::TakeOff);
+                self.cpu(*cpu);
+                self.number(pfn.0);
+                self.define(*handle);
+            }
             Op::Unreserve { cpu, migratetype, force } => {
                 self.code(Code::Unreserve);
                 self.cpu(*cpu);

@@ -14,8 +14,8 @@ const HANDLE_HINT: &str = "name a block a1, a2 and so on";
 
 /// The names of all operations, for errors.
 const NAMES: &str = "alloc, bulk, free, free-batch, drain, drain-all, drain-begin, work, \
-     pcp-disable, pcp-enable, fail-trylock, tick, set, reclaim-active, isolate, unisolate, unreserve, cpu-dead, cpu-online \
-     slow, kswapd, rebuild-zonelists, reclaimable or check";
+     pcp-disable, pcp-enable, fail-trylock, tick, set, reclaim-active, isolate, unisolate, unreserve, cpu-dead, cpu-online, \
+     slow, take-off, kswapd, rebuild-zonelists, reclaimable or check";
 
 /// One operation whose first word is `first`. `in_force`: the tunables before it.
 pub(super) fn op(
@@ -135,7 +135,13 @@ fn definition(args: &mut Args<'_>, first: Word<'_>) -> Result<Op, ParseError> {
             }
             Ok(Op::Alloc { cpu, request, handle })
         }
-        ("alloc" | "slow", _) => Err(args.error(
+        ("take-off", [handle]) => {
+            let handle = *handle;
+            let cpu = args.cpu("cpu")?;
+            let word = args.required("pfn", "name the page by its frame")?;
+            Ok(Op::TakeOff { cpu, pfn: args.pfn(word)?, handle })
+        }
+        ("alloc" | "slow" | "take-off", _) => Err(args.error(
             first.column,
             format!("{} defines exactly one handle", verb.text),
             "write a1 = alloc …, or use bulk",
@@ -144,7 +150,7 @@ fn definition(args: &mut Args<'_>, first: Word<'_>) -> Result<Op, ParseError> {
         (other, _) => Err(args.error(
             verb.column,
             format!("\"{other}\" defines no handle"),
-            "use alloc, slow or bulk after \"=\"",
+            "use alloc, slow, take-off or bulk after \"=\"",
         )),
     }
 }

@@ -216,6 +216,9 @@ pub(super) fn op(out: &mut dyn Write, op: &Op, in_force: &Tunables) -> fmt::Resu
         Op::Unisolate { cpu, pfn, migratetype } => {
             write!(out, "unisolate cpu={cpu} pfn={pfn} to={migratetype}")
         }
+        Op::TakeOff { cpu, pfn, handle } => {
+            write!(out, "a{} = take-off cpu={cpu} pfn={pfn}", handle.0)
+        }
         Op::Unreserve { cpu, migratetype, force } => {
             let force = if *force { " force" } else { "" };
             write!(out, "unreserve cpu={cpu} to={migratetype}{force}")

@@ -38,6 +38,7 @@ reclaim-active zone=0 on
 reclaim-active zone=1 off
 isolate cpu=0 pfn=0x200
 unisolate cpu=0 pfn=0x200 to=CMA
+a90 = take-off cpu=0 pfn=0x204
 unreserve cpu=0 to=Movable force
 unreserve cpu=1 to=Unmovable
 cpu-dead by=0 cpu=1
@@ -59,7 +60,7 @@ fn wrong(text: &str, line: usize, column: usize, part: &str) {
 fn every_operation_prints_as_it_was_written() {
     let script = Script::parse("case.mms", EVERY_OP).expect("parses");
     assert_eq!(script.to_text(), EVERY_OP);
-    assert_eq!(script.ops.len(), 30);
+    assert_eq!(script.ops.len(), 31);
     assert_eq!(script.op_text(1).as_deref(), EVERY_OP.lines().nth(11));
 }
 

@@ -1,38 +1,21 @@
 //! One run: readers that stream files through the page cache, and a kswapd for each node.
 
+use super::kernel::Kernel;
+use super::lines::Traffic;
 use super::model::Model;
+use super::touch::{Attempt, Touch};
 use crate::experiments::ExperimentError;
 use mmspec_impl::OwnedAllocator;
 use mmspec_impl::platform::SpinPlatform;
 use mmspec_model::contract::{Outcome, Request};
 use mmspec_model::vocab::{
-    AllocFlags, CpuId, FairPolicy, Gfp, Machine, Mark, NodeId, Order, Pfn, PfnRange, Rules,
-    Tunables, ZoneIdx, ZoneKind, ZoneSpan,
+    AllocFlags, CpuId, Gfp, Machine, Mark, NodeId, Order, Pfn, PfnRange, Tunables, ZoneIdx,
+    ZoneKind, ZoneSpan,
 };
 use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
-
-/// The three kernels of the published table.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kernel {
-    Vanilla,
-    CheckLow,
-    FairZone,
-}
-
-impl Kernel {
-    pub(super) const ALL: [Self; 3] = [Self::Vanilla, Self::CheckLow, Self::FairZone];
-
-    fn rules(self) -> Rules {
-        // The posting was a series: its last kernel has all of its changes.
-        let (fair_policy, kswapd_checks_low) = match self {
-            Self::Vanilla => (FairPolicy::V3_16, false),
-            Self::CheckLow => (FairPolicy::V3_16, true),
-            Self::FairZone => (FairPolicy::Draft, true),
-        };
-        Rules { fair_policy, kswapd_checks_low, ..Rules::linux_3_17() }
-    }
-}
+use std::ops::Range;
 
 /// What a run came to, over the pages read with full caches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -55,6 +38,8 @@ pub(super) struct Sums {
     pub(super) kswapd: u64,
     /// Pages that kswapd took from zones that were balanced.
     pub(super) needless: u64,
+    /// Lines fetched by all of them.
+    pub(super) lines: Traffic,
 }
 
 impl Sums {
@@ -96,16 +81,45 @@ enum Actor {
     Kswapd(u8),
 }
 
+/// What an awake kswapd is at.
+struct Turn {
+    /// The zones that are left of it.
+    zones: Range<usize>,
+    /// The zone that it works on, and whether that was balanced.
+    zone: (usize, bool),
+    /// Pages that it is still to take from that zone.
+    left: u64,
+}
+
+/// What a reader does next.
+#[derive(Clone, Copy)]
+enum Step {
+    /// Ask for the next page.
+    First,
+    /// Ask again on the slow path.
+    Later,
+    /// Reclaim a cluster from that zone of its node, then the next.
+    Reclaim(usize),
+}
+
+/// Pages that reclaim takes at once.
+const CLUSTER: u64 = 32;
+
 struct Run<'a> {
     model: &'a Model,
     /// kswapd passes over balanced zones.
     checks_low: bool,
     machine: Machine,
     pages: OwnedAllocator<SpinPlatform>,
+    touch: Touch,
     /// The page cache by zone, oldest first: each page is read once.
     cache: Vec<VecDeque<Pfn>>,
-    /// Awake kswapds.
-    awake: Vec<bool>,
+    /// The zones of each node.
+    zones: Vec<Vec<usize>>,
+    /// By reader.
+    steps: Vec<Step>,
+    /// By node: what its kswapd is at, if awake.
+    turns: Vec<Option<Turn>>,
     agenda: BinaryHeap<Reverse<(u64, Actor)>>,
     sums: Sums,
 }
@@ -116,12 +130,20 @@ pub(super) fn run(model: &Model, kernel: Kernel, nodes: u8) -> Result<Sums, Expe
     let rules = kernel.rules();
     let pages = OwnedAllocator::new(machine.as_ref(), rules, Tunables::default())?;
     let memory: u64 = machine.zones.iter().map(|zone| zone.span.len()).sum();
+    let touch = Touch::new(model, kernel.layout(), machine.as_ref(), &pages, rules.fair_policy);
+    let of_node = |node| {
+        let all = 0..machine.zones.len();
+        all.filter(|z| machine.zones[*z].node == NodeId(node)).collect()
+    };
     let mut run = Run {
         model,
         checks_low: rules.kswapd_checks_low,
         cache: vec![VecDeque::new(); machine.zones.len()],
-        awake: vec![false; usize::from(nodes)],
+        zones: (0..nodes).map(of_node).collect(),
+        steps: vec![Step::First; usize::from(machine.cpus)],
+        turns: (0..nodes).map(|_| None).collect(),
         agenda: (0..machine.cpus).map(|cpu| Reverse((0, Actor::Reader(cpu)))).collect(),
+        touch,
         pages,
         machine,
         sums: Sums::default(),
@@ -141,6 +163,11 @@ pub(super) fn run(model: &Model, kernel: Kernel, nodes: u8) -> Result<Sums, Expe
         readers: after.readers - before.readers,
         kswapd: after.kswapd - before.kswapd,
         needless: after.needless - before.needless,
+        lines: Traffic {
+            transfers: after.lines.transfers - before.lines.transfers,
+            time: after.lines.time - before.lines.time,
+            waits: after.lines.waits - before.lines.waits,
+        },
     })
 }
 
@@ -152,69 +179,89 @@ impl Run<'_> {
             zones: events.zones_scanned,
             reads: events.batch_reads,
             resets: events.fair_resets,
+            lines: self.touch.traffic(),
             ..self.sums
         }
     }
 
     fn until(&mut self, pages: u64) {
         while self.sums.pages < pages {
-            let Some(Reverse((time, actor))) = self.agenda.pop() else { return };
+            let Some(Reverse((time, actor))) = self.agenda.peek().copied() else { return };
             let next = match actor {
-                Actor::Reader(cpu) => Some(time + self.read_ahead(time, CpuId(cpu))),
-                Actor::Kswapd(node) => self.kswapd(node).map(|cost| time + cost),
+                Actor::Reader(cpu) => {
+                    let cost = self.read(time, CpuId(cpu));
+                    self.sums.readers += cost;
+                    Some(time + cost)
+                }
+                Actor::Kswapd(node) => self.kswapd(time, node).map(|cost| time + cost),
             };
-            if let Some(next) = next {
-                self.agenda.push(Reverse((next, actor)));
+            // Whoever was woken meanwhile acts later, so the first is still the first.
+            let Some(mut first) = self.agenda.peek_mut() else { return };
+            match next {
+                Some(next) => *first = Reverse((next, actor)),
+                None => drop(PeekMut::pop(first)),
             }
         }
     }
 
-    /// What the policy did since `before`, in ns.
-    fn policy_cost(&self, before: [u64; 3]) -> u64 {
-        let [zones, reads, resets] = self.policy();
-        let model = self.model;
-        (zones - before[0]) * model.zone
-            + (reads - before[1]) * model.counter
-            + (resets - before[2]) * model.reset
+    /// Ask for a page; the time is moved on by what it took.
+    fn ask(&mut self, now: &mut u64, cpu: CpuId, attempt: Attempt) -> Outcome {
+        let mut request = Request::new(Order::ZERO, Gfp::HIGHUSER_MOVABLE);
+        if attempt == Attempt::Later {
+            request = request.at(Mark::Min, AllocFlags::empty());
+        }
+        let before = self.pages.fair_work(cpu);
+        let outcome = self.pages.alloc_pages(cpu, request);
+        let after = self.pages.fair_work(cpu);
+        let work = [after[0] - before[0], after[1] - before[1]];
+        let node = self.home(cpu);
+        *now += self.touch.looked(*now, cpu, node, attempt, work);
+        outcome
     }
 
-    fn policy(&self) -> [u64; 3] {
-        let events = self.pages.events();
-        [events.zones_scanned, events.batch_reads, events.fair_resets]
-    }
-
-    /// Read one window of a file; the time it took.
-    fn read_ahead(&mut self, time: u64, cpu: CpuId) -> u64 {
-        let before = self.policy();
-        let pages: u64 = (0..self.model.window).map(|_| self.read(time, cpu)).sum();
-        let cost = pages + self.policy_cost(before);
-        self.sums.readers += cost;
-        cost
-    }
-
-    /// Read one page; the time it took, but for what the policy did.
+    /// What a reader does next, up to the next time that it does not touch shared lines; the time it
+    /// took. Nothing is done ahead of time: others would wait for lines that are not fetched yet.
     fn read(&mut self, time: u64, cpu: CpuId) -> u64 {
-        let request = Request::new(Order::ZERO, Gfp::HIGHUSER_MOVABLE);
-        let mut cost = self.model.page;
-        let mut outcome = self.pages.alloc_pages(cpu, request);
-        while !matches!(outcome, Outcome::Page(_)) {
-            cost += self.model.slow;
-            self.sums.slow += 1;
-            self.wake_kswapds(time);
-            outcome = self.pages.alloc_pages(cpu, request.at(Mark::Min, AllocFlags::empty()));
-            if !matches!(outcome, Outcome::Page(_)) {
-                cost += self.reclaim_directly(cpu);
+        let mut now = time;
+        let at = usize::from(cpu.0);
+        let attempt = match self.steps[at] {
+            Step::First => Attempt::First,
+            Step::Later => Attempt::Later,
+            Step::Reclaim(zones) => {
+                now += self.reclaim_directly(time, cpu, zones);
+                let last = zones + 1 == self.zones[self.home(cpu).index()].len();
+                self.steps[at] = if last { Step::Later } else { Step::Reclaim(zones + 1) };
+                return now - time + if last { self.enter_slow_path(now) } else { 0 };
             }
-        }
-        if let Outcome::Page(pfn) = outcome
-            && let Some(zone) = self.machine.as_ref().zone_of(pfn)
-        {
+        };
+        let Outcome::Page(pfn) = self.ask(&mut now, cpu, attempt) else {
+            if attempt == Attempt::Later {
+                self.steps[at] = Step::Reclaim(0);
+                return now - time;
+            }
+            self.steps[at] = Step::Later;
+            return now - time + self.enter_slow_path(now);
+        };
+        self.steps[at] = Step::First;
+        if let Some(zone) = self.machine.as_ref().zone_of(pfn) {
+            now += self.touch.took(now, cpu, zone.index(), &self.pages);
             self.cache[zone.index()].push_back(pfn);
-            let home = self.machine.as_ref().node_of(cpu);
-            self.sums.remote += u64::from(self.machine.zones[zone.index()].node != home);
+            let away = self.machine.zones[zone.index()].node != self.home(cpu);
+            self.sums.remote += u64::from(away);
         }
         self.sums.pages += 1;
-        cost
+        now + self.model.page - time
+    }
+
+    fn home(&self, cpu: CpuId) -> NodeId {
+        self.machine.as_ref().node_of(cpu)
+    }
+
+    /// The time it took.
+    fn enter_slow_path(&mut self, time: u64) -> u64 {
+        self.sums.slow += 1;
+        self.wake_kswapds(time);
+        self.model.slow
     }
 
     fn is_balanced(&self, z: usize) -> bool {
@@ -227,57 +274,52 @@ impl Run<'_> {
     fn wake_kswapds(&mut self, time: u64) {
         for z in 0..self.machine.zones.len() {
             let node = self.machine.zones[z].node;
-            if !self.awake[node.index()] && !self.is_balanced(z) {
-                self.awake[node.index()] = true;
+            if self.turns[node.index()].is_none() && !self.is_balanced(z) {
+                self.turns[node.index()] = Some(Turn { zones: 0..0, zone: (z, false), left: 0 });
                 self.agenda.push(Reverse((time, Actor::Kswapd(node.0))));
             }
         }
     }
 
-    /// One turn of a node's kswapd; the time it took, or `None` if it goes to sleep.
-    fn kswapd(&mut self, node: u8) -> Option<u64> {
-        let zones: Vec<usize> = (0..self.machine.zones.len())
-            .filter(|z| self.machine.zones[*z].node.0 == node)
-            .collect();
-        let Some(end) = zones.iter().rposition(|z| !self.is_balanced(*z)) else {
-            self.awake[usize::from(node)] = false;
-            return None;
-        };
-        let mut cost = 0;
-        for &z in &zones[..=end] {
-            let balanced = self.is_balanced(z);
-            if balanced && self.checks_low {
+    /// A cluster of a turn of a node's kswapd; the time it took, or `None` if it goes to sleep.
+    fn kswapd(&mut self, time: u64, node: u8) -> Option<u64> {
+        let at = usize::from(node);
+        let mut turn = self.turns[at].take()?;
+        while turn.left == 0 {
+            let zones = &self.zones[at];
+            let Some(next) = turn.zones.next() else {
+                turn.zones = 0..1 + zones.iter().rposition(|z| !self.is_balanced(*z))?;
                 continue;
+            };
+            turn.zone = (zones[next], self.is_balanced(zones[next]));
+            if !turn.zone.1 || !self.checks_low {
+                // The list's size shifted by the gentlest priority, and at least one batch.
+                turn.left = (self.cache[turn.zone.0].len() as u64 >> 12).max(CLUSTER);
             }
-            // The list's size shifted by the gentlest priority, and at least one batch.
-            let pages = (self.cache[z].len() as u64 >> 12).max(32);
-            let freed = self.evict(z, pages, u16::from(node));
-            if balanced {
-                self.sums.needless += freed;
-            }
-            cost += freed * self.model.reclaim;
         }
+        let (zone, balanced) = turn.zone;
+        let agent = usize::from(self.machine.cpus) + at;
+        let (freed, cost) = self.evict(time, zone, turn.left.min(CLUSTER), agent, u16::from(node));
+        self.sums.needless += if balanced { freed } else { 0 };
         self.sums.kswapd += cost;
+        turn.left -= turn.left.min(CLUSTER);
+        self.turns[at] = Some(turn);
         Some(cost.max(self.model.reclaim))
     }
 
-    /// A batch from the zones of the reader's own node; the time it took.
-    fn reclaim_directly(&mut self, cpu: CpuId) -> u64 {
-        let node = self.machine.as_ref().node_of(cpu);
-        let own = (0..self.machine.zones.len()).filter(|z| self.machine.zones[*z].node == node);
-        let mut cost = 0;
-        for z in own.collect::<Vec<_>>() {
-            cost += self.evict(z, 32, cpu.0) * self.model.reclaim;
-        }
-        cost
+    /// A cluster from one of the zones of the reader's own node; the time it took.
+    fn reclaim_directly(&mut self, time: u64, cpu: CpuId, zone: usize) -> u64 {
+        let z = self.zones[self.home(cpu).index()][zone];
+        self.evict(time, z, CLUSTER, usize::from(cpu.0), cpu.0).1
     }
 
-    /// Free the oldest pages of a zone on a CPU; how many.
-    fn evict(&mut self, z: usize, pages: u64, cpu: u16) -> u64 {
+    /// Free the oldest pages of a zone on a CPU, on behalf of `agent`: how many, and the time it took.
+    fn evict(&mut self, time: u64, z: usize, pages: u64, agent: usize, cpu: u16) -> (u64, u64) {
         let count = pages.min(self.cache[z].len() as u64);
         for pfn in self.cache[z].drain(..count as usize) {
             self.pages.free_pages(CpuId(cpu), pfn, Order::ZERO);
         }
-        count
+        let lines = self.touch.reclaimed(time, agent, CpuId(cpu), z, count, &self.pages);
+        (count, count * self.model.reclaim + lines)
     }
 }

@@ -143,7 +143,7 @@ impl Model {
 
     /// Each parameter without a source, with the model in which it is halved and doubled.
     pub(super) fn variations(self) -> Vec<(&'static str, Self, Self)> {
-        variations(self, &Self::KNOWN)
+        variations(self, Self::KNOWN.iter().filter(|known| known.source.is_err()))
     }
 
     /// The next stretch without a reschedule: log-uniform from a microsecond up to the longest short
