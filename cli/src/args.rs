@@ -27,6 +27,8 @@ pub(crate) enum Command {
     Record(Record),
     /// Explain a kernel's kmem trace with the reference
     Trace(Trace),
+    /// Compact a recorded kernel's memory, and compare with what it did
+    Image(Image),
     /// Tell a script step by step, with a picture of memory
     Explain(Explain),
     /// Reproduce a published result, base against patched
@@ -88,6 +90,25 @@ pub(crate) struct Trace {
     /// trace]
     #[arg(long, value_name = "PRESET")]
     pub(crate) rules: Option<String>,
+    /// One JSON object (docs/json.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Image {
+    /// The folder of a recording of a write to compact_memory (docs/compaction.md)
+    pub(crate) folder: PathBuf,
+    /// The allocator's rules, as for `trace` [default: by kernel.txt]
+    #[arg(long, value_name = "PRESET")]
+    pub(crate) rules: Option<String>,
+    /// The rules of compaction: linux_5_0, linux_5_1, linux_6_1 or linux_6_12 [default: by kernel.txt]
+    #[arg(long, value_name = "PRESET")]
+    pub(crate) compaction: Option<String>,
+    /// Take from the recording itself which pages could be moved: what remains to be compared are the
+    /// scanners, what they count, and the targets
+    #[arg(long)]
+    pub(crate) hindsight: bool,
     /// One JSON object (docs/json.md)
     #[arg(long)]
     pub(crate) json: bool,

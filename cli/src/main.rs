@@ -44,6 +44,7 @@ fn run(command: &Command, out: &mut Out) -> anyhow::Result<Verdict> {
         Command::Laws => commands::laws::run(out),
         Command::Record(args) => commands::record::run(args, out),
         Command::Trace(args) => commands::trace::run(args, out),
+        Command::Image(args) => commands::image::run(args, out),
         Command::Explain(args) => commands::explain::run(args, out),
         Command::Experiment(args) => commands::experiment::run(args, out),
     }

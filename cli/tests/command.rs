@@ -85,8 +85,13 @@ fn usage_errors_end_with_2() {
     run(&[], 2);
     run(&["frob"], 2);
     run(&["explain"], 2);
-    let (_, err) = run(&["trace", "x", "--rules", "linux_9"], 2);
-    assert!(err.contains("linux_6_12"), "{err}");
+    for preset in
+        [["trace", "x", "--rules"], ["image", "x", "--rules"], ["image", "x", "--compaction"]]
+    {
+        let [command, file, option] = preset;
+        let (_, err) = run(&[command, file, option, "linux_9"], 2);
+        assert!(err.contains("linux_6_12"), "{err}");
+    }
     run(&["experiment"], 2);
     let (_, err) = run(&["experiment", "r0"], 2);
     assert!(err.contains("r4"), "{err}");
@@ -109,7 +114,8 @@ fn input_errors_end_with_2_and_name_the_place() {
 #[test]
 fn help_names_every_command_and_the_exit_codes() {
     let (out, _) = run(&["--help"], 0);
-    for word in ["check", "replay", "laws", "trace", "explain", "experiment", "Exit codes"] {
+    for word in ["check", "replay", "laws", "trace", "image", "explain", "experiment", "Exit codes"]
+    {
         assert!(out.contains(word), "{word} is missing:\n{out}");
     }
 }
@@ -254,4 +260,27 @@ fn a_trace_that_contradicts_the_rules_ends_with_1() {
     });
     let (json, _) = run(&["trace", &trace, "--rules", "linux_6_12", "--json"], 1);
     assert!(json.contains("\"seen\": \"0x1007@0"), "{json}");
+}
+
+const COMPACTION: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../proptests/traces/linux-6.12-compact-memory");
+
+#[test]
+fn an_image_of_a_recorded_kernel_compacts_as_it_did() {
+    let (text, _) = run(&["image", COMPACTION], 0);
+    reviewed("image-text", &text);
+    let (json, _) = run(&["image", COMPACTION, "--hindsight", "--json"], 0);
+    reviewed("image-json", &json);
+}
+
+#[test]
+fn an_image_under_other_rules_ends_with_1() {
+    let (json, _) = run(&["image", COMPACTION, "--compaction", "linux_6_1", "--json"], 1);
+    assert!(json.contains("\"alike\": false"), "{json}");
+}
+
+#[test]
+fn a_folder_without_a_run_ends_with_2() {
+    let (_, err) = run(&["image", "no/such/folder"], 2);
+    assert!(err.starts_with("mmspec: no/such/folder: no kpageflags.before"), "{err}");
 }

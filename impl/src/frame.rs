@@ -21,8 +21,10 @@ pub(crate) struct Frame(u8);
 impl Frame {
     /// Inside a block, not its head.
     pub(crate) const TAIL: Self = Self(0);
-    /// A hole, a reserved frame, or outside all zones.
+    /// A hole, or outside all zones.
     pub(crate) const ABSENT: Self = Self(1 << 4);
+    /// Memory that does not belong to the allocator.
+    pub(crate) const RESERVED: Self = Self(2 << 4);
     /// Plus a migratetype: allocated or on a per-CPU list.
     const BUSY: u8 = 4;
     /// Plus the migratetype of its list: free.
@@ -104,7 +106,8 @@ impl core::fmt::Debug for Frame {
         let order = self.order();
         match self.kind() {
             0 => f.write_str("inside a block"),
-            1 => f.write_str("not managed"),
+            1 => f.write_str("no memory"),
+            2 => f.write_str("reserved"),
             Self::FREE.. => write!(f, "free ({}), order {order}", self.migratetype()),
             _ => write!(f, "busy ({}), order {order}", self.migratetype()),
         }
@@ -324,7 +327,7 @@ mod tests {
                 assert_eq!((busy.order(), busy.migratetype()), (order, migratetype));
             }
         }
-        for frame in [Frame::TAIL, Frame::ABSENT] {
+        for frame in [Frame::TAIL, Frame::ABSENT, Frame::RESERVED] {
             assert!(!frame.is_head() && !frame.is_free() && !frame.is_busy());
         }
     }

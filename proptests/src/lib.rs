@@ -11,6 +11,7 @@ pub mod explorer;
 pub mod fuzz;
 pub mod generate;
 pub mod histories;
+pub mod image;
 pub mod lawful;
 pub mod marks;
 pub mod schedules;

@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod experiment;
 pub(crate) mod explain;
+pub(crate) mod image;
 pub(crate) mod laws;
 pub(crate) mod record;
 pub(crate) mod replay;

@@ -17,7 +17,7 @@ const PASSES: u8 = 10;
 impl<P: Platform, B: Backing> Compactor<'_, P, B> {
     /// Move all sources, highest first; what cannot be moved is put back.
     pub(super) fn move_sources(&self, run: &mut Run) -> Moved {
-        let (mut migrated, mut failed, mut no_target) = (0, 0, false);
+        let (mut migrated, mut failed, mut stuck) = (0, 0, None);
         'passes: for pass in 0..PASSES {
             let mut at = run.sources.highest(None);
             if at.is_none() {
@@ -28,7 +28,7 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
                 let order = self.order_at(source);
                 match self.move_page(run, source, order, pass) {
                     None => {
-                        no_target = true;
+                        stuck = Some(1_u64 << order);
                         break 'passes;
                     }
                     Some(Migrated::Done | Migrated::Freed) => {
@@ -45,14 +45,13 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
             }
         }
         let left = u64::from(run.sources.pages());
-        if !no_target {
-            failed += left;
-        }
         self.put_back_sources(run);
         self.state.count(Count::MigrateSuccess, migrated);
-        self.state.count(Count::MigrateFail, failed);
+        // Of a batch that ran out of targets only the page that found none is counted.
+        self.state.count(Count::MigrateFail, failed + stuck.unwrap_or(left));
+        failed += left;
         self.owner.trace(CompactEvent::Migrate { migrated, failed });
-        if no_target {
+        if stuck.is_some() {
             Moved::NoTarget
         } else if failed > 0 {
             Moved::Failed

@@ -118,7 +118,7 @@ fn clip(geometry: &Geometry, range: PfnRange, span: PfnRange) -> core::ops::Rang
     geometry.index(start)..geometry.index(end)
 }
 
-/// Mark every frame as managed (TAIL) or not (ABSENT).
+/// Mark every frame as managed (TAIL), reserved or no memory at all (ABSENT).
 fn mark_frames(machine: &MachineRef<'_>, tables: Tables<'_>) {
     let fill = |range: core::ops::Range<u32>, state: Frame| {
         for frame in &tables.frames[range.start as usize..range.end as usize] {
@@ -128,7 +128,10 @@ fn mark_frames(machine: &MachineRef<'_>, tables: Tables<'_>) {
     fill(0..tables.frames.len() as u32, Frame::ABSENT);
     for zone in machine.zones {
         fill(clip(tables.geometry, zone.span, zone.span), Frame::TAIL);
-        for range in machine.holes.iter().chain(machine.reserved) {
+        for range in machine.reserved {
+            fill(clip(tables.geometry, *range, zone.span), Frame::RESERVED);
+        }
+        for range in machine.holes {
             fill(clip(tables.geometry, *range, zone.span), Frame::ABSENT);
         }
     }

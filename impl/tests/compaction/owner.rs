@@ -129,6 +129,10 @@ impl Bench {
         machine.pageblock_order = Order::of(pageblock);
         machine.max_order = Order::of((pageblock + 1).min(10));
         machine.thp_order = None;
+        Self::of(&machine, rules)
+    }
+
+    pub(crate) fn of(machine: &Machine, rules: CompactRules) -> Self {
         let tunables = Tunables::default();
         let pages = OwnedAllocator::new(machine.as_ref(), Rules::linux_6_12(), tunables).unwrap();
         let size = StorageSize::of(&machine.as_ref());

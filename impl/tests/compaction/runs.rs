@@ -3,12 +3,13 @@
 use crate::owner::{Bench, CPU, ZONE};
 use mmspec_impl::compact::Goal;
 use mmspec_model::{
-    contract::{CompactPriority, CompactResult, Request},
+    contract::{CompactEvent, CompactPriority, CompactResult, Request},
     vocab::{
-        CompactFeatures, CompactRules, Gfp, MigrateType, NodeId, Order, Pfn, PfnRange, ZoneKind,
+        CompactFeatures, CompactRules, Gfp, Machine, MigrateType, NodeId, Order, Pfn, PfnRange,
+        ZoneKind,
     },
 };
-use std::{sync::atomic::Ordering::Relaxed, vec::Vec};
+use std::{sync::atomic::Ordering::Relaxed, vec, vec::Vec};
 
 const PRESETS: [(&str, CompactRules); 5] = CompactRules::PRESETS;
 
@@ -37,6 +38,43 @@ fn a_whole_node_is_packed_and_nothing_is_lost() {
         assert!(counters.isolated >= 2 * counters.pgmigrate_success, "{name}: {counters:?}");
         assert!(counters.migrate_scanned >= counters.pgmigrate_success, "{name}: {counters:?}");
     }
+}
+
+/// Reserved frames are memory that is scanned, as a recording of Linux 6.12 shows; a hole is none.
+#[test]
+fn a_reserved_pageblock_is_scanned_and_a_hole_is_not() {
+    let mut machine = Machine::new(1, &[(ZoneKind::Normal, 0, 2048)]);
+    machine.pageblock_order = Order::of(5);
+    machine.max_order = Order::of(6);
+    machine.thp_order = None;
+    machine.reserved = vec![PfnRange::new(64, 96)];
+    machine.holes = vec![PfnRange::new(128, 160)];
+    let bench = Bench::of(&machine, CompactRules::linux_6_12());
+    bench.compactor().compact_all(CPU);
+    let events = bench.owner.events.lock().unwrap();
+    let scanned = |start| {
+        events.iter().find_map(|event| match event {
+            CompactEvent::IsolateMigrate { range, scanned, .. } if range.start == Pfn(start) => {
+                Some(*scanned)
+            }
+            _ => None,
+        })
+    };
+    assert_eq!((scanned(64), scanned(128)), (Some(32), None));
+}
+
+/// Of a batch that finds no target the tracepoint names every page, and the counter one.
+#[test]
+fn a_batch_without_targets_counts_as_one_failure() {
+    let mut bench = Bench::new(0, 2048, 5, CompactRules::linux_6_12());
+    bench.fill();
+    bench.compactor().compact_all(CPU);
+    bench.check(0);
+    let events = bench.owner.events.lock().unwrap();
+    let moves: Vec<&CompactEvent> =
+        events.iter().filter(|event| matches!(event, CompactEvent::Migrate { .. })).collect();
+    assert_eq!(moves, [&CompactEvent::Migrate { migrated: 0, failed: 32 }]);
+    assert_eq!(bench.state.counters().pgmigrate_fail, 1);
 }
 
 #[test]

@@ -196,7 +196,8 @@ pub enum CompactEvent {
     Migrate {
         /// Pages migrated.
         migrated: u64,
-        /// Pages that could not be.
+        /// Pages that could not be: of a batch that ran out of targets all that were left, though
+        /// `pgmigrate_fail` counts only the one that found none.
         failed: u64,
     },
     /// A page was moved (no tracepoint).

@@ -217,7 +217,7 @@ pub(super) fn explain_from<R: BufRead>(
 }
 
 impl<'a> Engine<'a> {
-    fn new(shape: Shape, cancel: &'a AtomicBool) -> Self {
+    pub(super) fn new(shape: Shape, cancel: &'a AtomicBool) -> Self {
         let (cpus, zones) = (shape.cpus, shape.zones.len());
         let rules = shape.rules.preset_name().unwrap_or("custom").to_owned();
         Self {
@@ -284,7 +284,7 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    fn step<R: BufRead>(&mut self, event: &TraceEvent, window: &Window<R>) {
+    pub(super) fn step<R: BufRead>(&mut self, event: &TraceEvent, window: &Window<R>) {
         self.line = event.line;
         self.pid = event.pid;
         self.in_worker = event.worker;
@@ -305,7 +305,7 @@ impl<'a> Engine<'a> {
                 self.forget();
                 return;
             }
-            Payload::Compaction => {
+            Payload::Compaction(_) => {
                 self.compacted = true;
                 self.k.lose_free_lists();
                 return;

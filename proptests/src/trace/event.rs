@@ -1,5 +1,6 @@
 //! One line of a text trace.
 
+use super::compaction::CompactStep;
 use mmspec_model::vocab::KmemEvent;
 
 /// An event with its place and context.
@@ -35,6 +36,6 @@ pub enum Payload {
     SnapshotBegins,
     /// The recorder has read kpageflags.
     SnapshotEnds,
-    /// Compaction begins or ends: it takes free pages without kmem events in between.
-    Compaction,
+    /// Compaction runs: it takes free pages without kmem events.
+    Compaction(CompactStep),
 }

@@ -182,7 +182,7 @@ fn read_kpageflags(folder: &Path, when: &str) -> Result<Option<Vec<u64>>, TraceE
 ///
 /// # Errors
 /// The file names a release without a preset.
-pub(super) fn rules_of(folder: &Path) -> Result<Option<Rules>, TraceError> {
+pub(crate) fn rules_of(folder: &Path) -> Result<Option<Rules>, TraceError> {
     let path = folder.join("kernel.txt");
     let Ok(release) = fs::read_to_string(&path) else { return Ok(None) };
     let release = release.trim();

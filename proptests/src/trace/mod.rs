@@ -7,6 +7,7 @@
 //! the end counts as contradicted.
 
 mod amounts;
+mod compaction;
 mod compare;
 mod drains;
 mod engine;
@@ -15,6 +16,7 @@ mod event;
 mod fallback;
 mod folder;
 mod lists;
+mod moment;
 mod possible;
 mod proofs;
 mod reader;
@@ -29,10 +31,13 @@ mod timeline;
 mod traced;
 mod window;
 
+pub use compaction::{CompactStep, Scan};
 pub use engine::{Options, explain, explain_reader};
 pub use error::{TraceError, TraceErrorKind};
 pub use event::{Payload, TraceEvent};
 pub use folder::Snapshot;
+pub(crate) use folder::rules_of;
+pub(crate) use moment::{Moment, before_compaction};
 pub use reader::{Reader, open};
 pub use record::{EVENTS, RecordError, Recording, record};
 pub use render::Line;

@@ -1,6 +1,7 @@
 //! A text trace, streamed: the kernel's own form, and those that `perf script` and `trace-cmd report`
 //! print.
 
+use super::compaction;
 use super::error::{TraceError, TraceErrorKind};
 use super::event::{Payload, TraceEvent};
 use flate2::read::MultiGzDecoder;
@@ -119,7 +120,9 @@ impl<R: BufRead> Reader<R> {
                 text if text == SNAPSHOT_ENDS.as_bytes() => Some(Payload::SnapshotEnds),
                 _ => None,
             },
-            b"mm_compaction_begin" | b"mm_compaction_end" => Some(Payload::Compaction),
+            name if name.starts_with(b"mm_compaction_") => {
+                compaction::parse(name, head.fields)?.map(Payload::Compaction)
+            }
             _ => None,
         };
         Ok(payload.map(|payload| TraceEvent {
@@ -338,21 +341,21 @@ fn time(text: &[u8]) -> Option<(u64, &[u8])> {
 }
 
 /// `key=value` pairs of one event.
-struct Fields<'a> {
-    event: &'static str,
-    text: &'a [u8],
+pub(super) struct Fields<'a> {
+    pub(super) event: &'static str,
+    pub(super) text: &'a [u8],
 }
 
 impl<'a> Fields<'a> {
-    fn missing(&self, field: &'static str) -> TraceErrorKind {
+    pub(super) fn missing(&self, field: &'static str) -> TraceErrorKind {
         TraceErrorKind::Field { event: self.event, field }
     }
 
-    fn raw(&self, key: &[u8]) -> Option<&'a [u8]> {
+    pub(super) fn raw(&self, key: &[u8]) -> Option<&'a [u8]> {
         self.text.split(|c| *c == b' ').find_map(|word| word.strip_prefix(key))
     }
 
-    fn number(&self, key: &[u8], field: &'static str) -> Result<u64, TraceErrorKind> {
+    pub(super) fn number(&self, key: &[u8], field: &'static str) -> Result<u64, TraceErrorKind> {
         let text = self.raw(key).ok_or(self.missing(field))?;
         match number(text) {
             Some((value, [])) => Ok(value),
@@ -361,8 +364,13 @@ impl<'a> Fields<'a> {
     }
 
     fn pfn(&self) -> Result<Pfn, TraceErrorKind> {
-        let missing = || self.missing("pfn");
-        let text = self.raw(b"pfn=").ok_or_else(missing)?;
+        self.frame(b"pfn=", "pfn")
+    }
+
+    /// A frame number, in hexadecimal or not.
+    pub(super) fn frame(&self, key: &[u8], field: &'static str) -> Result<Pfn, TraceErrorKind> {
+        let missing = || self.missing(field);
+        let text = self.raw(key).ok_or_else(missing)?;
         let value = match text.strip_prefix(b"0x") {
             Some(hex) if !hex.is_empty() && hex.len() <= 16 => {
                 let hex = std::str::from_utf8(hex).map_err(|_| missing())?;

@@ -55,7 +55,7 @@ enum Free {
 
 /// What became of a frame first.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum First {
+pub(super) enum First {
     Nothing,
     Taken,
     Other,
@@ -123,7 +123,7 @@ pub(super) fn find<R: BufRead>(
 }
 
 /// The frames of an event, and what it does to them; `None` for a failed request.
-const fn first_of(kmem: KmemEvent) -> Option<(Pfn, Order, First)> {
+pub(super) const fn first_of(kmem: KmemEvent) -> Option<(Pfn, Order, First)> {
     Some(match kmem {
         KmemEvent::ZoneLocked { pfn, order, .. } => (pfn, order, First::Taken),
         KmemEvent::ExtFrag { pfn, fallback_order, .. } => (pfn, fallback_order, First::Taken),

@@ -14,6 +14,8 @@ struct Sums {
     isolated: u64,
     migrated: u64,
     failed: u64,
+    /// Batches of which pages could not be moved.
+    failures: u64,
 }
 
 fn sums(seen: &CompactSeen<'_>) -> Sums {
@@ -33,6 +35,7 @@ fn sums(seen: &CompactSeen<'_>) -> Sums {
             CompactEvent::Migrate { migrated, failed } => {
                 sums.migrated += migrated;
                 sums.failed += failed;
+                sums.failures += u64::from(failed > 0);
             }
             _ => {}
         }
@@ -54,8 +57,15 @@ pub(super) fn counters(observation: &Observation<'_>, count: &mut u64) -> Result
     let pairs = [
         ("compact_isolated", before.isolated + sums.isolated, after.isolated),
         ("pgmigrate_success", before.pgmigrate_success + sums.migrated, after.pgmigrate_success),
-        ("pgmigrate_fail", before.pgmigrate_fail + sums.failed, after.pgmigrate_fail),
     ];
+    // Of a batch that runs out of targets only one page is counted.
+    let failed = after.pgmigrate_fail.wrapping_sub(before.pgmigrate_fail);
+    holds(count, (sums.failures..=sums.failed).contains(&failed), || {
+        format!(
+            "pgmigrate_fail grew by {failed}, but {} pages of {} batches could not be moved",
+            sums.failed, sums.failures
+        )
+    })?;
     // An aborted scan of a pageblock is counted, but not traced.
     let traced = !seen.signal && !seen.contended;
     for (name, expected, is) in pairs {
