@@ -92,6 +92,10 @@ bench *args:
 drains *args:
     cargo run --release --locked --manifest-path impl/benches/peers/Cargo.toml --bin drains -- {{args}}
 
+# How fast compaction is, and what it gives back (docs/compaction.md); [GiB].
+compaction *args:
+    cargo run --release --locked --manifest-path impl/benches/peers/Cargo.toml --bin compaction -- {{args}}
+
 # Explain a recorded kernel trace; FOLDER holds trace.txt.gz, kernel.txt and the /proc files.
 trace folder="proptests/traces/linux-6.12-shell":
     cargo run --release --locked -- trace {{folder}}/trace.txt.gz
