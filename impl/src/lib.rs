@@ -39,6 +39,8 @@
 #[cfg(feature = "std")]
 extern crate std;
 
+mod allocator;
+pub mod compact;
 mod contract;
 mod error;
 mod frame;
@@ -58,8 +60,6 @@ mod storage;
 mod vmstat;
 mod zone;
 mod zonelist;
-
-mod allocator;
 
 pub use allocator::PageAllocator;
 pub use error::SetupError;

@@ -30,6 +30,33 @@ impl List {
         self.head
     }
 
+    /// The last frame, [`NIL`] if there is none.
+    pub(crate) fn tail(&self) -> u32 {
+        self.tail
+    }
+
+    /// Turn the list so that `frame`, which is on it, is the first: [a, e, b] becomes [e, b, a].
+    pub(crate) fn turn_to_head(&mut self, links: Records<'_>, frame: u32) {
+        if frame == self.head {
+            return;
+        }
+        let last = links.at(frame).prev();
+        links.at(self.tail).set_next(self.head);
+        links.at(self.head).set_prev(self.tail);
+        (self.head, self.tail) = (frame, last);
+    }
+
+    /// Turn the list so that `frame`, which is on it, is the last: [a, e, b] becomes [b, a, e].
+    pub(crate) fn turn_to_tail(&mut self, links: Records<'_>, frame: u32) {
+        if frame == self.tail {
+            return;
+        }
+        let first = links.at(frame).next();
+        links.at(self.tail).set_next(self.head);
+        links.at(self.head).set_prev(self.tail);
+        (self.head, self.tail) = (first, frame);
+    }
+
     #[inline]
     pub(crate) fn push_head(&mut self, links: Records<'_>, frame: u32) {
         if self.is_empty() {

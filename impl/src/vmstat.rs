@@ -1,5 +1,6 @@
 //! Per-CPU statistics diffs: what makes the cached counters lag (page_alloc.md §3.8).
 
+use crate::compact::Capture;
 use core::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
 
 /// One CPU's part of a zone's counters that is not pushed yet. It lies with the CPU's lists so that
@@ -10,6 +11,8 @@ pub(crate) struct StatDiff {
     free: AtomicI32,
     cma: AtomicI32,
     batch: AtomicI32,
+    /// What a compactor on this CPU waits for.
+    pub(crate) capture: Capture,
 }
 
 /// The counters that have a diff.
@@ -143,6 +146,7 @@ impl StatDiff {
             free: AtomicI32::new(self.free.load(Relaxed)),
             cma: AtomicI32::new(self.cma.load(Relaxed)),
             batch: AtomicI32::new(self.batch.load(Relaxed)),
+            capture: Capture::default(),
         }
     }
 }

@@ -34,7 +34,9 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         let lists = self.geometry.pcp_lists();
         // Groups stay within a pageblock, whose type all of it has. Remembered types may differ from
         // block to block: there each goes by itself.
-        let largest = if reread { self.geometry.pageblock_order } else { 0 };
+        // A compactor may wait for a block on its way up.
+        let grouped = reread && !buddy.diff.capture.is_armed();
+        let largest = if grouped { self.geometry.pageblock_order } else { 0 };
         let (mut left, mut at) = (total, first);
         // Every turn either empties a list or satisfies the count, and the count never exceeds
         // what is on the lists: at most one full round, and the first list once more.

@@ -165,6 +165,19 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
         }
     }
 
+    /// Answer a walk that asked for compaction: it captured `pfn`, which is the request's whatever the
+    /// watermarks say ([`Compacted::page`](crate::compact::Compacted)).
+    pub fn slow_captured(&self, walk: &mut Walk, pfn: Pfn) -> SlowStep {
+        if !matches!(walk.at, At::CompactedFirst | At::Compacted) {
+            self.free_pages(walk.cpu, pfn, walk.order());
+            return self.slow_step(walk, None);
+        }
+        self.cpu(walk.cpu).count(Count::CompactStall);
+        self.cpu(walk.cpu).count(Count::CompactSuccess);
+        walk.at = At::Done(Outcome::Page(pfn));
+        self.slow_step(walk, None)
+    }
+
     /// The task's cpuset changed; see [`mmspec_model::contract::SlowPath::slow_set_mems`].
     pub fn slow_set_mems(&self, walk: &mut Walk, mems: NodeMask) {
         walk.request.task.mems = mems;
@@ -370,7 +383,7 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
     }
 
     /// The first answer that `look` gives for those zones.
-    fn find_entry<T>(
+    pub(crate) fn find_entry<T>(
         &self,
         attempt: &Attempt,
         mut look: impl FnMut(Entry) -> Option<T>,

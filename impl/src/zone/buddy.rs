@@ -297,12 +297,16 @@ impl Buddy<'_> {
     #[inline(always)]
     fn merge(&mut self, frame: u32, order: u8, migratetype: MigrateType, placement: Placement) {
         debug_assert!(frame & ((1 << order) - 1) == 0, "frame {frame} is unaligned for {order}");
-        let (frame, order) =
-            if order < self.geometry.max_order && self.free_buddy(frame, order).is_some() {
-                self.merge_on(frame, order, migratetype)
-            } else {
-                (frame, order)
-            };
+        let (frame, order) = if self.diff.capture.is_armed() {
+            match self.merge_or_capture(frame, order, migratetype) {
+                Some(block) => block,
+                None => return,
+            }
+        } else if order < self.geometry.max_order && self.free_buddy(frame, order).is_some() {
+            self.merge_on(frame, order, migratetype)
+        } else {
+            (frame, order)
+        };
         if placement == Placement::Tail || self.is_merge_likely(frame, order) {
             self.link_tail(frame, order, migratetype);
         } else {
@@ -315,18 +319,29 @@ impl Buddy<'_> {
     fn merge_on(&mut self, mut frame: u32, mut order: u8, migratetype: MigrateType) -> (u32, u8) {
         self.tables.set_frame(frame, Frame::TAIL);
         while order < self.geometry.max_order {
-            let Some((buddy, state)) = self.free_buddy(frame, order) else { break };
-            if order >= self.geometry.pageblock_order && !self.may_merge(buddy, migratetype) {
-                break;
-            }
-            self.unlink_from(buddy, order, state.migratetype());
-            if order >= self.geometry.pageblock_order {
-                self.retype_merged(buddy, order, migratetype);
-            }
-            frame &= buddy;
-            order += 1;
+            let Some(merged) = self.merge_once(frame, order, migratetype) else { break };
+            (frame, order) = (merged, order + 1);
         }
         (frame, order)
+    }
+
+    /// Merge a block below the largest order with its buddy, if that may be; where the whole begins.
+    #[inline(always)]
+    pub(super) fn merge_once(
+        &mut self,
+        frame: u32,
+        order: u8,
+        migratetype: MigrateType,
+    ) -> Option<u32> {
+        let (buddy, state) = self.free_buddy(frame, order)?;
+        if order >= self.geometry.pageblock_order && !self.may_merge(buddy, migratetype) {
+            return None;
+        }
+        self.unlink_from(buddy, order, state.migratetype());
+        if order >= self.geometry.pageblock_order {
+            self.retype_merged(buddy, order, migratetype);
+        }
+        Some(frame & buddy)
     }
 
     /// Whether blocks may merge across pageblocks: alike, or both of types that mix.

@@ -11,6 +11,7 @@ use mmspec_model::vocab::{
 };
 
 mod buddy;
+mod compact;
 mod fallback;
 mod highatomic;
 mod isolate;

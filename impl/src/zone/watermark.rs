@@ -123,6 +123,11 @@ impl<P: Platform> Zone<P> {
         self.rare.marks[mark.index()].load()
     }
 
+    /// What is added to every mark until kswapd worked it off.
+    pub(crate) fn boost(&self) -> u64 {
+        self.rare.boost.load()
+    }
+
     /// NR_ALLOC_BATCH without the per-CPU diffs.
     pub(crate) fn batch(&self) -> i64 {
         self.counters.batch.load() as i64
@@ -147,7 +152,7 @@ impl<P: Platform> Zone<P> {
     }
 
     /// The full check with `free` pages against `mark` pages.
-    fn is_ok(&self, rules: &Rules, check: &Check, mark: u64, free: i64) -> bool {
+    pub(super) fn is_ok(&self, rules: &Rules, check: &Check, mark: u64, free: i64) -> bool {
         let free = free - self.unusable(rules, check.order, check.flags);
         let min = lowered(rules, mark as i64, check.flags);
         let reserve = self.rare.lowmem_reserve[check.highest.index()].load() as i64;

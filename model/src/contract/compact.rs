@@ -75,7 +75,8 @@ pub enum Migrated {
 /// An isolated page is the run's until it was migrated or put back: its owner may still free it, by
 /// saying so at [`PageMover::migrate`].
 pub trait PageMover: Sync {
-    /// How the allocated block that begins at `pfn` is used.
+    /// How the allocated block that begins at `pfn` is used. An isolated page is on no LRU list:
+    /// [`PageUse::Fixed`].
     fn page(&self, pfn: Pfn) -> PageUse;
 
     /// Take a page off its LRU list; false if it is on none any more.

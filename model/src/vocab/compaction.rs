@@ -115,13 +115,19 @@ pub struct CompactRules {
     pub features: CompactFeatures,
     /// Later changes.
     pub fixes: CompactFixes,
+    /// `compact_unevictable_allowed`: pages locked in memory may be moved (1 but on PREEMPT_RT).
+    pub unevictable_allowed: bool,
 }
 
 impl CompactRules {
     /// Linux 5.0: before the series.
     #[must_use]
     pub const fn linux_5_0() -> Self {
-        Self { features: CompactFeatures::empty(), fixes: CompactFixes::empty() }
+        Self {
+            features: CompactFeatures::empty(),
+            fixes: CompactFixes::empty(),
+            unevictable_allowed: true,
+        }
     }
 
     /// Linux 5.0 with the search for migration sources by free lists (patch 09) and nothing else.
@@ -133,7 +139,11 @@ impl CompactRules {
     /// Linux 5.1: the series with the repairs made before the release.
     #[must_use]
     pub const fn linux_5_1() -> Self {
-        Self { features: CompactFeatures::all(), fixes: CompactFixes::REFUSAL_ENDS }
+        Self {
+            features: CompactFeatures::all(),
+            fixes: CompactFixes::REFUSAL_ENDS,
+            unevictable_allowed: true,
+        }
     }
 
     /// Linux 6.1 as released. (6.1.y took [`CompactFixes::UNMARKED_PICK`] back in its first months.)
@@ -152,13 +162,13 @@ impl CompactRules {
             .union(CompactFixes::LIMIT_MAX)
             .union(CompactFixes::SOURCE_IN_ZONE)
             .union(CompactFixes::UNMARKED_PICK);
-        Self { features: CompactFeatures::all(), fixes }
+        Self { fixes, ..Self::linux_5_1() }
     }
 
     /// Linux 6.12.
     #[must_use]
     pub const fn linux_6_12() -> Self {
-        Self { features: CompactFeatures::all(), fixes: CompactFixes::all() }
+        Self { fixes: CompactFixes::all(), ..Self::linux_5_1() }
     }
 
     /// The presets by name.

@@ -1,0 +1,4 @@
+//! Compaction: safety whatever the rules and the hints, and what each kind of run comes to.
+
+mod owner;
+mod runs;

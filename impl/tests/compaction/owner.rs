@@ -1,0 +1,200 @@
+//! An owner of movable pages that checks what compaction does with them.
+
+use mmspec_impl::{
+    Owned, OwnedAllocator, StorageSize,
+    compact::{CompactStorage, Compaction, Compactor},
+    platform::StdPlatform,
+};
+use mmspec_model::{
+    contract::{
+        CompactEvent, CompactLock, CompactMode, LruPages, LruUse, Migrated, PageMover, PageUse,
+        Request,
+    },
+    vocab::{
+        AllocFlags, CompactRules, CpuId, Gfp, Machine, Mark, NodeId, Order, Pfn, Rules, Tunables,
+        ZoneIdx, ZoneKind,
+    },
+};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    vec::Vec,
+};
+
+pub(crate) const CPU: CpuId = CpuId(0);
+pub(crate) const ZONE: ZoneIdx = ZoneIdx(0);
+
+/// One page as its owner knows it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Page {
+    /// What is in it: must be the same wherever it goes.
+    pub(crate) token: u64,
+    pub(crate) lru: LruUse,
+    pub(crate) isolated: bool,
+    /// How often migration is answered with "again".
+    pub(crate) again: u32,
+    pub(crate) busy: bool,
+}
+
+#[derive(Default)]
+pub(crate) struct Owner {
+    pub(crate) pages: Mutex<BTreeMap<Pfn, Page>>,
+    pub(crate) events: Mutex<Vec<CompactEvent>>,
+    pub(crate) signal: AtomicBool,
+    pub(crate) contended: AtomicBool,
+    /// Isolated pages that other compactors hold.
+    pub(crate) isolated_by_others: Mutex<u64>,
+}
+
+impl PageMover for Owner {
+    fn page(&self, pfn: Pfn) -> PageUse {
+        match self.pages.lock().unwrap().get(&pfn) {
+            Some(page) if !page.isolated => PageUse::Lru(page.lru),
+            _ => PageUse::Fixed,
+        }
+    }
+
+    fn isolate(&self, pfn: Pfn) -> bool {
+        let mut pages = self.pages.lock().unwrap();
+        let page = pages.get_mut(&pfn).expect("only pages of the owner are isolated");
+        assert!(!page.isolated, "{pfn} is isolated twice");
+        page.isolated = true;
+        true
+    }
+
+    fn put_back(&self, pfn: Pfn) {
+        let mut pages = self.pages.lock().unwrap();
+        let page = pages.get_mut(&pfn).expect("only pages of the owner are put back");
+        assert!(page.isolated, "{pfn} is put back without having been isolated");
+        page.isolated = false;
+    }
+
+    fn migrate(&self, from: Pfn, to: Pfn, _: CompactMode, _: u8) -> Migrated {
+        let mut pages = self.pages.lock().unwrap();
+        assert!(!pages.contains_key(&to), "the target {to} is in use");
+        let page = pages.get_mut(&from).expect("only pages of the owner move");
+        assert!(page.isolated, "{from} moves without having been isolated");
+        if page.busy {
+            return Migrated::Busy;
+        }
+        if page.again > 0 {
+            page.again -= 1;
+            return Migrated::Again;
+        }
+        let page = Page { isolated: false, ..*page };
+        pages.remove(&from);
+        pages.insert(to, page);
+        Migrated::Done
+    }
+
+    fn lru_pages(&self, _: NodeId) -> LruPages {
+        let pages = self.pages.lock().unwrap();
+        let isolated = pages.values().filter(|page| page.isolated).count() as u64;
+        let inactive = pages.len() as u64 - isolated;
+        LruPages {
+            inactive,
+            active: 0,
+            isolated: isolated + *self.isolated_by_others.lock().unwrap(),
+        }
+    }
+
+    fn contended(&self, _: CompactLock) -> bool {
+        self.contended.load(Relaxed)
+    }
+
+    fn fatal_signal(&self) -> bool {
+        self.signal.load(Relaxed)
+    }
+
+    fn trace(&self, event: CompactEvent) {
+        self.events.lock().unwrap().push(event);
+    }
+}
+
+/// An allocator with compaction and an owner.
+pub(crate) struct Bench {
+    pub(crate) pages: OwnedAllocator,
+    pub(crate) state: Compaction<StdPlatform, Owned>,
+    pub(crate) owner: Owner,
+    next: u64,
+}
+
+impl Bench {
+    /// One Normal zone of `frames` frames from `start` on, pageblocks of 2^`pageblock` frames.
+    pub(crate) fn new(start: u64, frames: u64, pageblock: u8, rules: CompactRules) -> Self {
+        let mut machine = Machine::new(2, &[(ZoneKind::Normal, start, start + frames)]);
+        machine.pageblock_order = Order::of(pageblock);
+        machine.max_order = Order::of((pageblock + 1).min(10));
+        machine.thp_order = None;
+        let tunables = Tunables::default();
+        let pages = OwnedAllocator::new(machine.as_ref(), Rules::linux_6_12(), tunables).unwrap();
+        let size = StorageSize::of(&machine.as_ref());
+        let state = Compaction::new(&size, CompactStorage::on_heap(&size), rules).unwrap();
+        Self { pages, state, owner: Owner::default(), next: 0 }
+    }
+
+    pub(crate) fn compactor(&self) -> Compactor<'_, StdPlatform, Owned> {
+        Compactor { pages: self.pages.shared(), state: &self.state, owner: &self.owner }
+    }
+
+    fn take(&self, order: Order, gfp: Gfp) -> Option<Pfn> {
+        let request = Request::new(order, gfp).at(Mark::Min, AllocFlags::NO_WATERMARKS);
+        self.pages.alloc_pages(CPU, request).page()
+    }
+
+    /// All free memory becomes movable pages of the owner.
+    pub(crate) fn fill(&mut self) {
+        while let Some(pfn) = self.take(Order::ZERO, Gfp::HIGHUSER_MOVABLE) {
+            self.next += 1;
+            let page = Page {
+                token: self.next,
+                lru: LruUse::ANON,
+                isolated: false,
+                again: 0,
+                busy: false,
+            };
+            self.owner.pages.get_mut().unwrap().insert(pfn, page);
+        }
+    }
+
+    /// Free the owner's pages for which `goes` says so.
+    pub(crate) fn free(&mut self, goes: impl Fn(Pfn) -> bool) {
+        let pages = self.owner.pages.get_mut().unwrap();
+        let mut gone: Vec<Pfn> = pages.keys().copied().filter(|pfn| goes(*pfn)).collect();
+        // In no order, or searches from one end of a list see only one end of the zone.
+        gone.sort_by_key(|pfn| pfn.0.wrapping_mul(0xd6e8_feb8_6659_fd93));
+        for pfn in gone {
+            pages.remove(&pfn);
+            self.pages.free_pages(CPU, pfn, Order::ZERO);
+        }
+        self.pages.drain_all(CPU, None);
+    }
+
+    pub(crate) fn each(&mut self, change: impl Fn(Pfn, &mut Page)) {
+        self.owner.pages.get_mut().unwrap().iter_mut().for_each(|(pfn, page)| change(*pfn, page));
+    }
+
+    /// What is where, by token.
+    pub(crate) fn tokens(&self) -> Vec<u64> {
+        let pages = self.owner.pages.lock().unwrap();
+        let mut tokens: Vec<u64> = pages.values().map(|page| page.token).collect();
+        tokens.sort_unstable();
+        tokens
+    }
+
+    /// Free blocks of an order.
+    pub(crate) fn blocks(&self, order: u8) -> u64 {
+        self.pages.zone_state(ZONE).nr_free[usize::from(order)].iter().sum()
+    }
+
+    /// Nothing is lost: all frames are free or the owner's, and none is isolated.
+    pub(crate) fn check(&self, also_held: u64) {
+        let pages = self.owner.pages.lock().unwrap();
+        assert!(pages.values().all(|page| !page.isolated), "a page was left isolated");
+        let managed = self.pages.managed_frames();
+        assert_eq!(self.pages.free_frames() + pages.len() as u64 + also_held, managed);
+    }
+}
