@@ -2,7 +2,7 @@
 
 use mmspec_impl::platform::SpinPlatform;
 use mmspec_model::{
-    contract::{CompactMode, Migrated, PageMover, PageUse, Request},
+    contract::{CompactEvent, CompactMode, Migrated, PageMover, PageUse, Request},
     vocab::{
         AllocFlags, CompactRules, CpuId, Gfp, Machine, Mark, NodeId, Order, Pfn, Rules, ThpDefrag,
         ThpEnabled, Tunables, ZoneKind,
@@ -11,8 +11,8 @@ use mmspec_model::{
 use mmspec_proptests::{
     generate::Rng,
     world::{
-        Backing, Config, Costs, Faulted, Home, KswapdTurn, Memory, Meter, Obstacle, Obstacles,
-        Process, World,
+        Backing, Config, Costs, Fault, Faulted, Home, KswapdTurn, Memory, Meter, Obstacle,
+        Obstacles, Process, World,
     },
 };
 
@@ -27,7 +27,7 @@ fn config(seed: u64) -> Config {
         machine: Machine::new(2, &[(ZoneKind::Normal, 0x200, 0x2200)]),
         rules: Rules::linux_6_1(),
         tunables: Tunables::default(),
-        compact: CompactRules::linux_6_1(),
+        compact: CompactRules::linux_6_12(),
         enabled: ThpEnabled::Always,
         defrag: ThpDefrag::Madvise,
         swap: false,
@@ -79,7 +79,9 @@ fn live(config: Config, steps: usize) -> (Meter, u64) {
             }
             24..32 => {
                 world.kswapd(cpu, NODE);
+                world.kcompactd(cpu, NODE);
             }
+            32 => memory.compactor().compact_all(cpu),
             _ if !all.is_empty() => {
                 let (process, range) = rng.pick(&all).clone();
                 let from = range.start + rng.below(u64::from(range.end - range.start)) as u32;
@@ -209,6 +211,84 @@ fn what_was_dropped_or_swapped_out_comes_back() {
         assert!(memory.meter().faults > 18_000, "{:?}", memory.meter());
         assert!(memory.meter().reclaimed > 8_000);
     }
+}
+
+/// All memory mapped by `process`, every other page of most regions unmapped again.
+fn chequer(world: &mut World<'_, SpinPlatform>, process: Process) {
+    let range = world.map(process, 7168, ANON);
+    for page in range.clone() {
+        assert_ne!(world.touch(CPU, process, page), Faulted::NoMemory);
+    }
+    for page in range.step_by(2) {
+        world.unmap(CPU, process, page..page + 1);
+    }
+}
+
+#[test]
+fn compaction_makes_huge_pages_of_holes() {
+    for compact in CompactRules::PRESETS.map(|(_, rules)| rules) {
+        for direct in [true, false] {
+            let enabled = ThpEnabled::Madvise;
+            let memory = memory(Config { compact, enabled, ..config(7) });
+            let mut world = World::new(&memory);
+            let process = world.spawn();
+            chequer(&mut world, process);
+            if !direct {
+                // By the daemons: the file compact_memory.
+                memory.compactor().compact_all(CPU);
+            }
+            let range = world.map(process, 4 * 512, Backing::Anon { advised: direct });
+            let compacted = memory.compaction().counters();
+            let huge = range
+                .step_by(512)
+                .filter(|page| {
+                    memory.check().expect("sound");
+                    world.touch(CPU, process, *page) == Faulted::Huge
+                })
+                .count();
+            memory.check().expect("contents came along");
+            let moved = memory.compaction().counters().pgmigrate_success;
+            if direct {
+                assert!(huge > 0 && moved > 100, "{compact:?}: {huge} huge, {moved} moved");
+            } else {
+                assert!(compacted.pgmigrate_success > 1000, "{compact:?}: {compacted:?}");
+            }
+            let (events, thp) = (memory.pages().events(), memory.thp());
+            assert_eq!(events.compact_stall, events.compact_success + events.compact_fail);
+            assert_eq!(thp.fault_alloc, huge as u64);
+            world.exit(CPU, process);
+            assert_eq!(memory.pages().free_frames(), memory.pages().managed_frames());
+        }
+    }
+}
+
+#[test]
+fn faults_of_several_processes_take_turns_in_compaction() {
+    let memory = memory(Config { enabled: ThpEnabled::Madvise, ..config(8) });
+    let mut world = World::new(&memory);
+    let process = world.spawn();
+    chequer(&mut world, process);
+    memory.record_events();
+    let mut faults: Vec<Fault> = (0..4)
+        .map(|at| {
+            let process = world.spawn();
+            let page = world.map(process, 512, ADVISED).start;
+            Fault::new(CpuId(at % 2), home(process, page))
+        })
+        .collect();
+    let mut turns = 0;
+    while !faults.is_empty() {
+        faults.retain_mut(|fault| fault.step(&mut world).is_none());
+        memory.check().expect("isolated pages are sound at every turn");
+        turns += 1;
+    }
+    let begun = memory
+        .record_events()
+        .into_iter()
+        .take_while(|event| !matches!(event, CompactEvent::End { .. }))
+        .filter(|event| matches!(event, CompactEvent::Begin { .. }))
+        .count();
+    assert!(begun > 1 && turns > 8, "{begun} runs begun before one ended, {turns} turns");
 }
 
 /// A page of a new process, and a free frame for it to go to.

@@ -11,8 +11,8 @@ use mmspec_impl::{
     reclaim::{Reclaim, Registered},
 };
 use mmspec_model::{
-    contract::{CompactResult, KswapdReply, KswapdStep, Request, SlowReply, SlowStep},
-    vocab::{CpuId, NodeId, Order, Pfn},
+    contract::{KswapdReply, KswapdStep, SlowReply, SlowStep},
+    vocab::{CpuId, NodeId, Order, Pfn, ZoneKind},
 };
 use std::ops::Range;
 
@@ -33,7 +33,7 @@ pub struct World<'m, P: Platform> {
     shrinkers: [Registered<'m, P>; 1],
     /// What the next step of each node's kswapd is told.
     kswapd: Vec<Option<KswapdReply>>,
-    /// The highest order that each kswapd works for.
+    /// The order that each kswapd was last asked for.
     orders: Vec<Order>,
 }
 
@@ -198,10 +198,9 @@ impl<'m, P: Platform> World<'m, P> {
     }
 
     /// Do what a step of the slow path asks for.
-    pub(super) fn answer(&mut self, walk: &Walk, request: &Request, step: SlowStep) -> SlowReply {
+    pub(super) fn answer(&mut self, walk: &mut Walk, step: SlowStep) -> SlowReply {
         match step {
             SlowStep::Reclaim { .. } => self.reclaim().direct(walk),
-            SlowStep::Compact { .. } => SlowReply::Compacted(CompactResult::Skipped),
             SlowStep::Throttle { node, .. } => {
                 // The wait is played by a turn of whom it waits for.
                 self.memory.tables().meter.waits += 1;
@@ -215,7 +214,10 @@ impl<'m, P: Platform> World<'m, P> {
             SlowStep::OomLock => SlowReply::OomLock(true),
             // Nobody is killed here.
             SlowStep::OomKill { .. } => SlowReply::Killed(false),
-            SlowStep::Yield | SlowStep::Done(_) => SlowReply::Woken { killed: false },
+            // Compaction is stepped by the allocation itself.
+            SlowStep::Yield | SlowStep::Compact { .. } | SlowStep::Done(_) => {
+                SlowReply::Woken { killed: false }
+            }
         }
     }
 
@@ -240,7 +242,7 @@ impl<'m, P: Platform> World<'m, P> {
         self.memory.pages.node_state(node).kswapd_highest.is_some()
     }
 
-    /// One step of a node's kswapd.
+    /// One step of a node's kswapd. When it is about to sleep it clears skip bits and wakes kcompactd.
     pub fn kswapd(&mut self, cpu: CpuId, node: NodeId) -> KswapdTurn {
         self.memory.run_on(cpu);
         let reply = match self.kswapd[node.index()].take() {
@@ -249,18 +251,58 @@ impl<'m, P: Platform> World<'m, P> {
             }
             reply => reply,
         };
+        let asked = self.memory.pages.node_state(node);
         let step = self.memory.pages.kswapd_step(node, reply);
+        let after = self.memory.pages.node_state(node);
+        let at = node.index();
+        if asked.kswapd_highest.is_some() && after.kswapd_highest.is_none() {
+            self.orders[at] = Order::new(asked.kswapd_order).unwrap_or(Order::MAX);
+        }
+        let rests = step == KswapdStep::Nap;
+        if after.kcompactd_wakeups > asked.kcompactd_wakeups + u64::from(rests) {
+            // A boost was worked off.
+            self.memory.compactor().kcompactd_wake(node, HUGE, ZoneKind::Movable);
+        }
         match step {
             KswapdStep::Asleep => KswapdTurn::Asleep,
             KswapdStep::Nap => {
-                self.kswapd[node.index()] = Some(KswapdReply::Napped { early: false });
+                self.memory.compactor().flush_node(node);
+                self.memory.compactor().kcompactd_wake(node, self.orders[at], ZoneKind::Movable);
+                self.kswapd[at] = Some(KswapdReply::Napped { early: false });
                 KswapdTurn::Nap
             }
-            KswapdStep::Shrink { order, .. } => {
-                self.orders[node.index()] = self.orders[node.index()].max(order);
-                self.kswapd[node.index()] = self.reclaim().kswapd(cpu, node, step);
+            KswapdStep::Shrink { .. } => {
+                self.kswapd[at] = self.reclaim().kswapd(cpu, node, step);
                 KswapdTurn::Shrunk
             }
         }
+    }
+
+    /// Times that kcompactds were woken by the allocator.
+    pub(super) fn kcompactd_wakeups(&self) -> u64 {
+        let nodes = (0..self.kswapd.len()).map(|node| NodeId(node as u8));
+        nodes.map(|node| self.memory.pages.node_state(node).kcompactd_wakeups).sum()
+    }
+
+    /// A request that may not compact itself leaves it to kcompactd, if the allocator said so since the
+    /// count was `before`.
+    pub(super) fn pass_on(&mut self, before: u64, order: Order) {
+        if self.kcompactd_wakeups() > before {
+            for node in (0..self.kswapd.len()).map(|node| NodeId(node as u8)) {
+                self.memory.compactor().kcompactd_wake(node, order, ZoneKind::Movable);
+            }
+        }
+    }
+
+    /// Whether a node's kcompactd was woken and has not run.
+    #[must_use]
+    pub fn is_kcompactd_awake(&self, node: NodeId) -> bool {
+        self.memory.compactor().kcompactd_order(node).is_some()
+    }
+
+    /// A round of a node's kcompactd; false if nothing is asked of it.
+    pub fn kcompactd(&mut self, cpu: CpuId, node: NodeId) -> bool {
+        self.memory.run_on(cpu);
+        self.memory.compactor().kcompactd(cpu, node)
     }
 }

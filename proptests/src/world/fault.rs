@@ -4,51 +4,91 @@ use super::{
     World,
     tables::{Backing, HUGE, HUGE_PAGES, Home, Place},
 };
-use mmspec_impl::{Walk, platform::Platform};
+use mmspec_impl::{Walk, compact::Direct, platform::Platform};
 use mmspec_model::{
     contract::{Outcome, Request, SlowReply, SlowStep},
     vocab::{CpuId, Gfp, Order, Pfn},
 };
 
-/// A request for pages under way: a first attempt, then the slow path.
-#[derive(Clone, Debug)]
+/// A request for pages under way: a first attempt, then the slow path. It must be stepped to its end:
+/// a compaction in it owns pages.
+#[derive(Debug)]
+#[must_use]
 pub struct Allocation {
     cpu: CpuId,
     request: Request,
-    walk: Option<(Walk, Option<SlowReply>)>,
+    stage: Attempted,
+}
+
+#[derive(Debug)]
+enum Attempted {
+    Nothing,
+    /// The slow path, and what it is told next.
+    Walk(Walk, Option<SlowReply>),
+    /// Compaction that the slow path waits for.
+    Compacts(Walk, Direct),
 }
 
 impl Allocation {
     /// Not begun.
-    #[must_use]
     pub const fn new(cpu: CpuId, request: Request) -> Self {
-        Self { cpu, request, walk: None }
+        Self { cpu, request, stage: Attempted::Nothing }
     }
 
-    /// Do what comes next: a look at the free lists, or one thing that the slow path asks for. `None`: there
-    /// is more to do; `Some(None)`: there is no page.
+    /// Do what comes next: a look at the free lists, one thing that the slow path asks for, or one
+    /// iteration of compaction. `None`: there is more to do; `Some(None)`: there is no page.
     pub fn step<P: Platform>(&mut self, world: &mut World<'_, P>) -> Option<Option<Pfn>> {
         let (cpu, request) = (self.cpu, self.request);
-        world.memory.run_on(cpu);
-        let pages = &world.memory.pages;
-        let Some((walk, reply)) = &mut self.walk else {
-            return match pages.alloc_pages(cpu, request) {
-                Outcome::Page(pfn) => Some(Some(pfn)),
+        let memory = world.memory;
+        memory.run_on(cpu);
+        let woken = world.kcompactd_wakeups();
+        let (mut walk, step) = match std::mem::replace(&mut self.stage, Attempted::Nothing) {
+            Attempted::Nothing => match memory.pages.alloc_pages(cpu, request) {
                 Outcome::SlowPath => {
-                    self.walk = Some((pages.slow_begin(cpu, request), None));
-                    None
+                    self.stage = Attempted::Walk(memory.pages.slow_begin(cpu, request), None);
+                    return None;
                 }
-                Outcome::Failed | Outcome::Refused(_) => Some(None),
-            };
-        };
-        world.memory.tables().meter.slow_steps += 1;
-        match pages.slow_step(walk, reply.take()) {
-            SlowStep::Done(outcome) => Some(outcome.page()),
-            step => {
-                *reply = Some(world.answer(walk, &request, step));
-                None
+                outcome => return Some(outcome.page()),
+            },
+            Attempted::Walk(mut walk, reply) => {
+                memory.tables().meter.slow_steps += 1;
+                let step = memory.pages.slow_step(&mut walk, reply);
+                (walk, step)
             }
-        }
+            Attempted::Compacts(mut walk, mut direct) => {
+                let Some(compacted) = memory.compactor().direct_step(&mut direct) else {
+                    self.stage = Attempted::Compacts(walk, direct);
+                    return None;
+                };
+                let step = match compacted.page {
+                    Some(pfn) => memory.pages.slow_captured(&mut walk, pfn),
+                    None => {
+                        let reply = SlowReply::Compacted(compacted.result);
+                        memory.pages.slow_step(&mut walk, Some(reply))
+                    }
+                };
+                // Only a page that is got right after a compaction proves that it was worth it.
+                if let SlowStep::Done(Outcome::Page(pfn)) = step {
+                    memory.compactor().proven(pfn, request.order);
+                }
+                (walk, step)
+            }
+        };
+        world.pass_on(woken, request.order);
+        self.stage = match step {
+            SlowStep::Done(outcome) => return Some(outcome.page()),
+            SlowStep::Compact { priority, .. } => {
+                match memory.compactor().direct_begin(cpu, &request, priority) {
+                    Ok(direct) => Attempted::Compacts(walk, direct),
+                    Err(result) => Attempted::Walk(walk, Some(SlowReply::Compacted(result))),
+                }
+            }
+            step => {
+                let reply = world.answer(&mut walk, step);
+                Attempted::Walk(walk, Some(reply))
+            }
+        };
+        None
     }
 }
 
@@ -67,7 +107,7 @@ pub enum Faulted {
     BadAddress,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 enum Stage {
     Begin,
     /// For a huge page.
@@ -77,8 +117,9 @@ enum Stage {
     Base(Allocation),
 }
 
-/// A fault under way.
-#[derive(Clone, Debug)]
+/// A fault under way. It must be stepped to its end.
+#[derive(Debug)]
+#[must_use]
 pub struct Fault {
     cpu: CpuId,
     home: Home,
@@ -87,7 +128,6 @@ pub struct Fault {
 
 impl Fault {
     /// A process on `cpu` touches a page.
-    #[must_use]
     pub const fn new(cpu: CpuId, home: Home) -> Self {
         Self { cpu, home, stage: Stage::Begin }
     }

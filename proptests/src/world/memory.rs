@@ -6,6 +6,7 @@ use super::{
 };
 use mmspec_impl::{
     Owned, OwnedAllocator, SetupError, StorageSize,
+    compact::{CompactStorage, Compaction, Compactor},
     platform::{Platform, SpinPlatform},
     reclaim::{Lru, LruStorage},
 };
@@ -24,6 +25,7 @@ use std::sync::{
 pub struct Memory<P: Platform = SpinPlatform> {
     pub(super) pages: OwnedAllocator<P>,
     pub(super) lru: Lru<P, Owned>,
+    pub(super) compaction: Compaction<P, Owned>,
     pub(super) config: Config,
     tables: Mutex<Tables>,
     cpu: AtomicU16,
@@ -44,6 +46,7 @@ impl<P: Platform> Memory<P> {
         Ok(Self {
             pages,
             lru,
+            compaction: Compaction::new(&size, CompactStorage::on_heap(&size), config.compact)?,
             tables: Mutex::new(tables),
             cpu: AtomicU16::new(0),
             events: Mutex::new(None),
@@ -59,6 +62,16 @@ impl<P: Platform> Memory<P> {
     /// The lists of pages by use.
     pub fn lru(&self) -> &Lru<P, Owned> {
         &self.lru
+    }
+
+    /// What compaction keeps of the zones.
+    pub fn compaction(&self) -> &Compaction<P, Owned> {
+        &self.compaction
+    }
+
+    /// Compaction, with this memory as the owner of pages.
+    pub fn compactor(&self) -> Compactor<'_, P, Owned> {
+        Compactor { pages: self.pages.shared(), state: &self.compaction, owner: self }
     }
 
     /// The counters of huge pages.

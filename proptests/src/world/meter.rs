@@ -66,6 +66,23 @@ impl Meter {
         }
     }
 
+    /// Both together.
+    #[must_use]
+    pub const fn plus(&self, more: &Self) -> Self {
+        Self {
+            migrate_scanned: self.migrate_scanned + more.migrate_scanned,
+            free_scanned: self.free_scanned + more.free_scanned,
+            migrated: self.migrated + more.migrated,
+            failed: self.failed + more.failed,
+            lru_scanned: self.lru_scanned + more.lru_scanned,
+            reclaimed: self.reclaimed + more.reclaimed,
+            filled: self.filled + more.filled,
+            faults: self.faults + more.faults,
+            waits: self.waits + more.waits,
+            slow_steps: self.slow_steps + more.slow_steps,
+        }
+    }
+
     /// Its cost, in ns.
     #[must_use]
     pub const fn cost(&self, costs: &Costs) -> u64 {
