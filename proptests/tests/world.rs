@@ -1,6 +1,6 @@
 //! The world of processes: contents and owners survive whatever is done to pages.
 
-use mmspec_impl::platform::SpinPlatform;
+use mmspec_impl::{platform::SpinPlatform, reclaim::GoesOn};
 use mmspec_model::{
     contract::{CompactEvent, CompactMode, Migrated, PageMover, PageUse, Request},
     vocab::{
@@ -28,6 +28,7 @@ fn config(seed: u64) -> Config {
         rules: Rules::linux_6_1(),
         tunables: Tunables::default(),
         compact: CompactRules::linux_6_12(),
+        goes_on: GoesOn::default(),
         enabled: ThpEnabled::Always,
         defrag: ThpDefrag::Madvise,
         swap: false,
@@ -52,7 +53,7 @@ fn settle(world: &mut World<'_, SpinPlatform>) {
 
 /// Do anything; what was counted in the end.
 fn live(config: Config, steps: usize) -> (Meter, u64) {
-    let (seed, swap) = (config.seed, config.swap);
+    let seed = config.seed;
     let memory = memory(config);
     let mut world = World::new(&memory);
     let mut rng = Rng::new(seed);
@@ -87,8 +88,8 @@ fn live(config: Config, steps: usize) -> (Meter, u64) {
                 let from = range.start + rng.below(u64::from(range.end - range.start)) as u32;
                 for page in from..range.end.min(from + 64) {
                     let faulted = world.touch(cpu, process, page);
-                    assert!(swap || faulted != Faulted::BadAddress || step > 0);
-                    if faulted != Faulted::NoMemory && rng.percent(50) {
+                    let mapped = !matches!(faulted, Faulted::NoMemory | Faulted::BadAddress);
+                    if mapped && rng.percent(50) {
                         world.write(home(process, page));
                     }
                 }

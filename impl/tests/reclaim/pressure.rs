@@ -152,3 +152,15 @@ fn threads_and_kswapd_share_the_lists() {
     let counted: u64 = LruList::ALL.iter().map(|list| bench.on(*list).len() as u64).sum();
     assert_eq!(counted, on_lists);
 }
+
+#[test]
+fn up_to_5_1_a_shrink_for_compaction_goes_on_to_the_gap() {
+    for (goes_on, expected) in [(GoesOn::UntilSuitable, 32..=512), (GoesOn::UpToGap, 1024..=1600)] {
+        let bench = Bench::small(false);
+        bench.fill(LruList::InactiveFile, 2600, Gfp::HIGHUSER_MOVABLE);
+        let reclaim = Reclaim { goes_on, ..bench.reclaim() };
+        let shrink = Shrink { order: Order::of(9), kswapd: false, priority: 2, ..HARD };
+        let shrunk = reclaim.shrink_node(CPU0, NODE, &shrink);
+        assert!(expected.contains(&shrunk.reclaimed), "{goes_on:?}: {shrunk:?}");
+    }
+}

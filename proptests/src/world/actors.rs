@@ -11,7 +11,7 @@ use mmspec_impl::{
     reclaim::{Reclaim, Registered},
 };
 use mmspec_model::{
-    contract::{KswapdReply, KswapdStep, SlowReply, SlowStep},
+    contract::{CompactResult, KswapdReply, KswapdStep, SlowReply, SlowStep},
     vocab::{CpuId, NodeId, Order, Pfn, ZoneKind},
 };
 use std::ops::Range;
@@ -35,6 +35,8 @@ pub struct World<'m, P: Platform> {
     kswapd: Vec<Option<KswapdReply>>,
     /// The order that each kswapd was last asked for.
     orders: Vec<Order>,
+    /// How direct compactions ended, by [`CompactResult`].
+    results: [u64; CompactResult::ALL.len()],
 }
 
 impl<'m, P: Platform> World<'m, P> {
@@ -47,6 +49,7 @@ impl<'m, P: Platform> World<'m, P> {
             shrinkers: [Registered::new(memory)],
             kswapd: vec![None; nodes],
             orders: vec![Order::ZERO; nodes],
+            results: [0; CompactResult::ALL.len()],
         }
     }
 
@@ -54,6 +57,16 @@ impl<'m, P: Platform> World<'m, P> {
     #[must_use]
     pub const fn memory(&self) -> &'m Memory<P> {
         self.memory
+    }
+
+    /// Direct compactions of faults that ended with `result`.
+    #[must_use]
+    pub const fn compacted(&self, result: CompactResult) -> u64 {
+        self.results[result as usize]
+    }
+
+    pub(super) const fn count(&mut self, result: CompactResult) {
+        self.results[result as usize] += 1;
     }
 
     /// A new process.
@@ -227,6 +240,7 @@ impl<'m, P: Platform> World<'m, P> {
             lru: &self.memory.lru,
             owner: self.memory,
             shrinkers: &self.shrinkers,
+            goes_on: self.memory.config.goes_on,
         }
     }
 

@@ -60,6 +60,7 @@ impl Allocation {
                     self.stage = Attempted::Compacts(walk, direct);
                     return None;
                 };
+                world.count(compacted.result);
                 let step = match compacted.page {
                     Some(pfn) => memory.pages.slow_captured(&mut walk, pfn),
                     None => {

@@ -24,6 +24,7 @@ pub use meter::{Costs, Meter};
 pub use obstacle::{Obstacle, Obstacles};
 pub use tables::{Backing, Home, Process};
 
+use mmspec_impl::reclaim::GoesOn;
 use mmspec_model::vocab::{CompactRules, Machine, Rules, ThpDefrag, ThpEnabled, Tunables};
 
 /// What a world begins with.
@@ -37,6 +38,8 @@ pub struct Config {
     pub tunables: Tunables,
     /// The rules of compaction.
     pub compact: CompactRules,
+    /// When reclaim goes over a node once more.
+    pub goes_on: GoesOn,
     /// `transparent_hugepage/enabled`.
     pub enabled: ThpEnabled,
     /// `transparent_hugepage/defrag`.

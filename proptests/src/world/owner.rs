@@ -197,20 +197,20 @@ impl<P: Platform> PageOwner for Memory<P> {
     }
 }
 
-/// Huge pages that are mapped in parts are split when memory is short (compaction.md §5.4).
+/// Huge pages that are mapped in parts are split when memory is short (compaction.md §5.4). What that frees
+/// does not count as reclaimed: of what shrinkers free only slab pages do \[mem\].
 impl<P: Platform> Shrinker for Memory<P> {
     fn count(&self, _: NodeId) -> u64 {
         self.tables().queue.len() as u64
     }
 
     fn scan(&self, _: NodeId, objects: u64) -> Option<u64> {
-        let mut freed = 0;
         for _ in 0..objects {
             let Some(head) = self.tables().queue.pop_front() else { break };
             self.tables().frame_mut(head).queued = false;
-            freed += self.split(head);
+            self.split(head);
         }
-        Some(freed)
+        Some(0)
     }
 }
 
@@ -222,12 +222,12 @@ impl<P: Platform> Memory<P> {
         Some(list)
     }
 
-    /// Make base pages of a huge page and free those that nobody maps; how many.
-    fn split(&self, head: Pfn) -> u64 {
+    /// Make base pages of a huge page and free those that nobody maps.
+    fn split(&self, head: Pfn) {
         let list = self.lru.list_of(&self.pages, head);
         if !self.lru.remove(&self.pages, head) {
             self.tables().thp.split_page_failed += 1;
-            return 0;
+            return;
         }
         let cpu = self.cpu();
         self.pages.split_allocated(cpu, head);
@@ -253,6 +253,5 @@ impl<P: Platform> Memory<P> {
             }
         }
         self.pages.free_batch(cpu, &unused);
-        unused.len() as u64
     }
 }

@@ -4,10 +4,11 @@ use super::model::{MS, Model};
 use super::threads::{Thread, Went};
 use crate::experiments::ExperimentError;
 use mmspec_impl::platform::SpinPlatform;
-use mmspec_model::contract::Request;
+use mmspec_impl::reclaim::GoesOn;
+use mmspec_model::contract::{CompactResult, Request};
 use mmspec_model::vocab::{
-    CompactCounters, CompactRules, CpuId, Gfp, Machine, NodeId, Order, PcpOrders, Rules,
-    ThpCounters, ThpDefrag, ThpEnabled, Tunables, ZoneKind,
+    CompactCounters, CompactRules, CpuId, Gfp, Machine, NodeId, Order, PcpOrders, Rules, ThpDefrag,
+    ThpEnabled, Tunables, ZoneKind,
 };
 use mmspec_proptests::generate::Rng;
 use mmspec_proptests::world::{
@@ -55,16 +56,20 @@ pub(super) struct Outcome {
     pub(super) samples: [Samples; THREADS.len()],
     pub(super) meter: Meter,
     pub(super) compact: CompactCounters,
-    pub(super) thp: ThpCounters,
     /// Direct compactions, and those that gave a page.
     pub(super) stalls: u64,
     pub(super) successes: u64,
+    /// Direct compactions by result.
+    pub(super) results: [u64; CompactResult::ALL.len()],
 }
 
 impl Outcome {
-    fn add(&mut self, memory: &Memory<SpinPlatform>) {
-        let (compact, thp, events) =
-            (memory.compaction().counters(), memory.thp(), memory.pages().events());
+    fn add(&mut self, world: &World<'_, SpinPlatform>) {
+        let memory = world.memory();
+        for (sum, result) in self.results.iter_mut().zip(CompactResult::ALL) {
+            *sum += world.compacted(result);
+        }
+        let (compact, events) = (memory.compaction().counters(), memory.pages().events());
         self.meter = self.meter.plus(&memory.meter());
         for (sum, more) in [
             (&mut self.compact.migrate_scanned, compact.migrate_scanned),
@@ -73,9 +78,6 @@ impl Outcome {
             (&mut self.compact.daemon_wake, compact.daemon_wake),
             (&mut self.compact.pgmigrate_success, compact.pgmigrate_success),
             (&mut self.compact.pgmigrate_fail, compact.pgmigrate_fail),
-            (&mut self.thp.fault_alloc, thp.fault_alloc),
-            (&mut self.thp.fault_fallback, thp.fault_fallback),
-            (&mut self.thp.split_page, thp.split_page),
             (&mut self.stalls, events.compact_stall),
             (&mut self.successes, events.compact_success),
         ] {
@@ -121,6 +123,7 @@ fn one(
         rules: rules(),
         tunables: Tunables::default(),
         compact,
+        goes_on: GoesOn::UpToGap,
         enabled: ThpEnabled::Always,
         defrag: ThpDefrag::Madvise,
         swap: false,
@@ -142,7 +145,7 @@ fn one(
         Schedule::new(model, &memory, &mut world, threads, &mut rng).run(samples);
     }
     debug_assert_eq!(memory.check(), Ok(()));
-    outcome.add(&memory);
+    outcome.add(&world);
     Ok(())
 }
 

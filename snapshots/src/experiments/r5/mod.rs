@@ -12,6 +12,7 @@ mod threads;
 
 use super::{Direction, Entry, Experiment, ExperimentError, Pair, Row, Sensitivity, rounded};
 use machine::{Outcome, THREADS, run};
+use mmspec_model::contract::CompactResult;
 use mmspec_model::vocab::CompactRules;
 use model::Model;
 use series::{PATCH_09, PATCHES, WHOLE};
@@ -46,13 +47,24 @@ fn huge(run: &Outcome, _: &Model) -> f64 {
     run.percent()
 }
 
+fn ended(run: &Outcome, result: CompactResult) -> f64 {
+    run.results[result as usize] as f64
+}
+
 /// Figures of whole runs for which nothing but words was published.
-const FIGURES: [(&str, Figure); 6] = [
-    ("compaction (ms)", compaction),
+const FIGURES: [(&str, Figure); 11] = [
     ("pages migrated", |run, _| run.compact.pgmigrate_success as f64),
     ("pages not migrated", |run, _| run.compact.pgmigrate_fail as f64),
     ("direct compactions", |run, _| run.stalls as f64),
     ("direct compactions that gave a page", |run, _| run.successes as f64),
+    ("direct compactions, skipped", |run, _| ended(run, CompactResult::Skipped)),
+    ("direct compactions, deferred", |run, _| ended(run, CompactResult::Deferred)),
+    ("direct compactions, contended", |run, _| ended(run, CompactResult::Contended)),
+    ("direct compactions, complete", |run, _| {
+        ended(run, CompactResult::Complete) + ended(run, CompactResult::PartialSkipped)
+    }),
+    ("direct compactions, success", |run, _| ended(run, CompactResult::Success)),
+    ("pages reclaimed", |run, _| run.meter.reclaimed as f64),
     ("threads without memory", |run, _| {
         run.samples.iter().map(|samples| samples.died).sum::<u64>() as f64
     }),
@@ -123,26 +135,45 @@ fn rows(published: &Published, runs: [&Outcome; 2], model: &Model) -> Vec<Row> {
         ));
         rows.push(Row::new(&name(&format!("huge, {threads} threads (%)")), false, *percent, huge));
     }
+    let percent = mean(published.table);
+    rows.extend(whole_rows(published, &name, percent, runs, model));
     let of = |figure| pair(runs, model, figure);
-    let scanned = !published.starred.is_empty();
-    rows.push(Row::new(&name("huge, all (%)"), false, mean(published.table), of(huge)));
-    rows.push(Row::new(
-        &name("frames scanned for sources"),
-        scanned,
-        published.migrate,
-        of(migrate_scanned),
-    ));
-    rows.push(Row::new(
-        &name("frames scanned for targets"),
-        false,
-        published.free,
-        of(free_scanned),
-    ));
-    rows.push(Row::new(&name("system (ms)"), scanned, published.system, of(system)));
     for (figure, get) in FIGURES {
         rows.push(Row::directed(&name(figure), false, NOTHING, of(get), Direction::Any));
     }
     rows
+}
+
+/// Figures of whole runs that something was published of.
+fn whole_rows(
+    published: &Published,
+    name: &dyn Fn(&str) -> String,
+    percent: Pair,
+    runs: [&Outcome; 2],
+    model: &Model,
+) -> Vec<Row> {
+    let starred = !published.starred.is_empty();
+    let row = |figure: &str, starred, published, get: Figure| {
+        Row::new(&name(figure), starred, published, pair(runs, model, get))
+    };
+    vec![
+        row("huge, all (%)", false, percent, huge),
+        row("frames scanned for sources", starred, published.migrate, migrate_scanned),
+        row("frames scanned for targets", false, published.free, free_scanned),
+        row("system (ms)", starred, published.system, system),
+        row("compaction (ms)", false, NOTHING, compaction),
+    ]
+}
+
+/// The same on a machine where no lock is ever found taken.
+fn undisturbed(
+    published: &Published,
+    runs: [&Outcome; 2],
+    model: &Model,
+) -> impl Iterator<Item = Row> + use<> {
+    let name = |figure: &str| format!("{}, no lock taken: {figure}", published.name);
+    let rows = whole_rows(published, &name, mean(published.table), runs, model);
+    rows.into_iter().map(|row| Row { starred: false, ..row })
 }
 
 /// Rows of one patch: scans and huge pages without and with it.
@@ -177,14 +208,16 @@ fn patches(model: &Model, progress: &mut dyn FnMut(String)) -> Result<Vec<Row>, 
     Ok(rows)
 }
 
-/// For the sensitivity there is less memory, with all parameters as they are as well.
-const SENSITIVITY_MIB: u64 = 256;
+/// Patch by patch and for the sensitivity there is less memory, and fewer runs: there are many kernels.
+const fn small(model: Model) -> Model {
+    Model { memory_mib: 256, runs: 2, ..model }
+}
 
 fn sensitivity(
     model: Model,
     progress: &mut dyn FnMut(String),
 ) -> Result<Vec<Sensitivity>, ExperimentError> {
-    let model = Model { memory_mib: SENSITIVITY_MIB, ..model };
+    let model = small(model);
     let both = |model: &Model| -> Result<[Outcome; 2], ExperimentError> {
         Ok([run(model, CompactRules::linux_5_0())?, run(model, CompactRules::patch_09_alone())?])
     };
@@ -222,21 +255,29 @@ fn experiment(progress: &mut dyn FnMut(String)) -> Result<Experiment, Experiment
     let whole = run(&model, CompactRules::linux_5_1())?;
     let mut found = rows(&ALONE, [&base, &alone], &model);
     found.extend(rows(&SERIES, [&base, &whole], &model));
-    found.extend(patches(&model, progress)?);
+    progress("r5: the same without contention".to_owned());
+    let calm = Model { contention: 0, ..model };
+    let base = run(&calm, CompactRules::linux_5_0())?;
+    let alone = run(&calm, CompactRules::patch_09_alone())?;
+    let whole = run(&calm, CompactRules::linux_5_1())?;
+    found.extend(undisturbed(&ALONE, [&base, &alone], &calm));
+    found.extend(undisturbed(&SERIES, [&base, &whole], &calm));
+    found.extend(patches(&small(model), progress)?);
     let notes = [
         "base: compaction of linux_5_0; patch 09: that and the patch alone (published: on patches 01 to \
          08); series: linux_5_1. Scans are sums over all numbers of threads, 1 included, published ones \
          are differences of /proc/vmstat over such a run",
         "which variant of thpscale was published is unknown. Here enabled=always, defrag=madvise, and the \
          second mapping is advised: without that, or defrag=always, a fault would not compact at all",
-        "allocator: linux_6_1 with single pages alone on per-CPU lists. Not those of 5.0, for want of a rule: \
-         highmem reserves, per-CPU sizes before 5.14, direct reclaim's balance and its continuation (6.12's); \
-         \"no retry\" fails on SKIPPED as since 5.4 (not met here)",
+        "allocator: linux_6_1 with single pages alone on per-CPU lists. Reclaim goes on up to the gap, as up to \
+         5.1. Not as in 5.0, for want of a rule: the sizes of per-CPU lists, the balance of reclaim (files \
+         only here, so without effect), and \"no retry\" requests, which fail on SKIPPED as since 5.4 (none here)",
+        "direct compactions: a deferred one counts as a stall, as from 5.13 on; in 5.0 it did not",
         "no swap; a file's page is mapped once; the tables of each 2 MiB are a page of the kernel",
         "a lock that async compaction tries is found taken by chance, the more so the more CPUs compact at \
          that time; a thread is told to let others run at the end of its slice if its CPU has others",
         "latency is the time from a region's first touch to its last page, waits for the CPU included",
-        "the sensitivity is that of a machine of 256 MiB",
+        "patch by patch and in the sensitivity it is a machine of 256 MiB, and two runs",
     ];
     Ok(Experiment {
         name: R5.name.to_owned(),
