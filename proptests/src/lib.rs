@@ -18,3 +18,4 @@ pub mod schedules;
 pub mod script;
 pub mod shrink;
 pub mod trace;
+pub mod world;

@@ -1,7 +1,7 @@
 //! Direct compaction over a zonelist, and the writes that ask for whole zones (compaction.md §1.1).
 
-use super::{Compactor, Goal};
-use crate::{platform::Platform, storage::Backing};
+use super::{Compactor, Goal, Run};
+use crate::{path::Attempt, platform::Platform, storage::Backing};
 use mmspec_model::{
     contract::{CompactMode, CompactPriority, CompactResult, Request},
     vocab::{AllocFlags, CpuId, Gfp, Mark, MigrateType, NodeId, Order, Pfn, ZoneIdx},
@@ -16,25 +16,49 @@ pub struct Compacted {
     pub page: Option<Pfn>,
 }
 
+/// A direct compaction under way, zone by zone of the request's list ([`Compactor::direct_begin`]).
+#[derive(Debug)]
+#[must_use = "its run owns pages until it has ended"]
+pub struct Direct {
+    cpu: CpuId,
+    attempt: Attempt,
+    goal: Goal,
+    priority: CompactPriority,
+    /// The entry of the list to look at next.
+    next: usize,
+    run: Option<Run>,
+    compacted: Compacted,
+}
+
 impl<P: Platform, B: Backing> Compactor<'_, P, B> {
-    /// Compact for a request that failed (`try_to_compact_pages`), zone by zone of its list.
+    /// Compact for a request that failed (`try_to_compact_pages`), to the end.
     pub fn direct(&self, cpu: CpuId, request: &Request, priority: CompactPriority) -> Compacted {
-        let nothing = |result| Compacted { result, page: None };
-        let Some(migratetype) =
-            request.gfp.migratetype().ok().filter(|_| request.order > Order::ZERO)
-        else {
-            return nothing(CompactResult::Skipped);
-        };
-        let Some(attempt) = self.pages.prepare(cpu, request).ok() else {
-            return nothing(CompactResult::Skipped);
-        };
-        if !request.gfp.contains(Gfp::IO) {
-            return nothing(CompactResult::Skipped);
+        match self.direct_begin(cpu, request, priority) {
+            Err(result) => Compacted { result, page: None },
+            Ok(mut direct) => loop {
+                if let Some(compacted) = self.direct_step(&mut direct) {
+                    return compacted;
+                }
+            },
         }
+    }
+
+    /// Begin to compact for a request that failed.
+    ///
+    /// # Errors
+    /// The request may not: it is for a single page, or may not do I/O.
+    pub fn direct_begin(
+        &self,
+        cpu: CpuId,
+        request: &Request,
+        priority: CompactPriority,
+    ) -> Result<Direct, CompactResult> {
+        if request.order == Order::ZERO || !request.gfp.contains(Gfp::IO) {
+            return Err(CompactResult::Skipped);
+        }
+        let migratetype = request.gfp.migratetype().map_err(|_| CompactResult::Skipped)?;
+        let attempt = self.pages.prepare(cpu, request).map_err(|_| CompactResult::Skipped)?;
         let hardest = priority == CompactPriority::SyncFull;
-        let mut best = CompactResult::Skipped;
-        let mut page = None;
-        let order = request.order.get();
         let mut flags = AllocFlags::empty();
         if migratetype == MigrateType::Movable {
             flags |= AllocFlags::CMA;
@@ -58,34 +82,73 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
             ignore_block_suitable: hardest,
             alloc_contig: false,
         };
-        self.pages.find_entry(&attempt, |entry| {
-            let zone = self.state.zone(entry.zone);
-            if !hardest && zone.is_deferred(order) {
-                best = best.max(CompactResult::Deferred);
-                return None;
+        let compacted = Compacted { result: CompactResult::Skipped, page: None };
+        Ok(Direct { cpu, attempt, goal, priority, next: 0, run: None, compacted })
+    }
+
+    /// One iteration of the run under way, or the begin of the next one; how it all ended, if it did.
+    pub fn direct_step(&self, direct: &mut Direct) -> Option<Compacted> {
+        let result = match &mut direct.run {
+            Some(run) => {
+                let result = self.step(run)?;
+                direct.compacted.page = run.take_captured();
+                result
             }
-            let result = match self.begin(cpu, ZoneIdx(entry.zone as u8), goal) {
-                Err(result) => result,
-                Ok(mut run) => {
-                    let result = self.finish(&mut run);
-                    page = run.take_captured();
-                    result
+            None => {
+                let mut number = 0;
+                let entry = self.pages.find_entry(&direct.attempt, |entry| {
+                    number += 1;
+                    (number > direct.next).then_some(entry)
+                });
+                let Some(entry) = entry else { return Some(direct.compacted) };
+                direct.next = number;
+                let zone = self.state.zone(entry.zone);
+                let deferred = |order: Order| zone.is_deferred(order.get());
+                if direct.priority != CompactPriority::SyncFull
+                    && direct.goal.order.is_some_and(deferred)
+                {
+                    let best = &mut direct.compacted.result;
+                    *best = (*best).max(CompactResult::Deferred);
+                    return None;
                 }
-            };
-            best = best.max(result);
-            if result == CompactResult::Success || page.is_some() {
-                zone.reset_deferral(order, false);
-                return Some(());
+                match self.begin(direct.cpu, ZoneIdx(entry.zone as u8), direct.goal) {
+                    Err(result) => {
+                        let ends = self.after_zone(direct, entry.zone, result);
+                        return ends.then_some(direct.compacted);
+                    }
+                    Ok(run) => {
+                        direct.run = Some(run);
+                        return None;
+                    }
+                }
             }
-            let failed = matches!(result, CompactResult::Complete | CompactResult::PartialSkipped);
-            if priority != CompactPriority::Async && failed {
-                zone.defer(order);
-            }
-            let stops = priority == CompactPriority::Async && self.owner.needs_resched()
-                || self.owner.fatal_signal();
-            stops.then_some(())
-        });
-        Compacted { result: best, page }
+        };
+        let zone = direct.run.take().map_or(0, |run| run.zone);
+        self.after_zone(direct, zone, result).then_some(direct.compacted)
+    }
+
+    /// Book the result of a zone; whether it was the last one.
+    fn after_zone(&self, direct: &mut Direct, zone: usize, result: CompactResult) -> bool {
+        let order = direct.goal.order.map_or(0, Order::get);
+        let zone = self.state.zone(zone);
+        direct.compacted.result = direct.compacted.result.max(result);
+        if result == CompactResult::Success || direct.compacted.page.is_some() {
+            zone.reset_deferral(order, false);
+            return true;
+        }
+        let failed = matches!(result, CompactResult::Complete | CompactResult::PartialSkipped);
+        let is_async = direct.priority == CompactPriority::Async;
+        if !is_async && failed {
+            zone.defer(order);
+        }
+        is_async && self.owner.needs_resched() || self.owner.fatal_signal()
+    }
+
+    /// Give a direct compaction up; what its run isolated goes back.
+    pub fn direct_abandon(&self, direct: Direct) {
+        if let Some(run) = direct.run {
+            self.abandon(run);
+        }
     }
 
     /// A block of `order` was allocated from a zone after a compaction: it is no longer deferred.

@@ -39,7 +39,7 @@ use mmspec_model::{
 };
 
 pub(crate) use capture::Capture;
-pub use direct::Compacted;
+pub use direct::{Compacted, Direct};
 pub use range::RangeError;
 pub use run::Run;
 pub use state::{CompactNode, CompactStorage, CompactZone, CompactZoneState, Compaction};

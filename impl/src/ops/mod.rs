@@ -5,5 +5,6 @@ mod control;
 mod drain;
 mod hotplug;
 mod observe;
+mod split;
 mod sysctl;
 mod work;

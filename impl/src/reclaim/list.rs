@@ -194,6 +194,12 @@ impl<P: Platform, B: Backing> Lru<P, B> {
         true
     }
 
+    /// The list that a block is on; none if it is on none, or in the hands of a shrink. No lock is taken.
+    pub fn list_of(&self, pages: &PageAllocator<P, B>, pfn: Pfn) -> Option<LruList> {
+        pages.zone_of(pfn)?;
+        self.storage.flags[pages.geometry.index(pfn) as usize].list()
+    }
+
     /// The owner used the page without a mapping (mark_page_accessed \[mem\]): the first time it counts as
     /// referenced, the second time it becomes active.
     pub fn mark_accessed(&self, pages: &PageAllocator<P, B>, pfn: Pfn) {

@@ -192,6 +192,17 @@ pub struct ReclaimCounters {
     pub slabs_scanned: u64,
 }
 
+/// When a shrink for a costly order goes over the node once more (compaction.md §4.6).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum GoesOn {
+    /// 5.1: until compact_gap pages were reclaimed in all, while there are more than that inactive;
+    /// beyond that until compaction has room.
+    UpToGap,
+    /// 6.12: until compaction has room.
+    #[default]
+    UntilSuitable,
+}
+
 /// The parts that a shrink works with.
 pub struct Reclaim<'a, P: Platform, B: Backing> {
     /// The allocator.
@@ -202,6 +213,8 @@ pub struct Reclaim<'a, P: Platform, B: Backing> {
     pub owner: &'a dyn PageOwner,
     /// Caches that can be made smaller.
     pub shrinkers: &'a [Registered<'a, P>],
+    /// When it goes over a node once more.
+    pub goes_on: GoesOn,
 }
 
 impl<P: Platform, B: Backing> Clone for Reclaim<'_, P, B> {

@@ -1,7 +1,7 @@
 //! Shrinking a node (compaction.md §4.6, §4.7), and the answer to kswapd.
 
 use super::{
-    BATCH, LruList, Reclaim, Shrink, Shrunk,
+    BATCH, GoesOn, LruList, Reclaim, Shrink, Shrunk,
     balance::{Surroundings, amounts, is_inactive_low},
 };
 use crate::{
@@ -69,7 +69,7 @@ impl<P: Platform, B: Backing> Reclaim<'_, P, B> {
             let reclaimed = round.reclaimed + self.shrink_slabs(node, shrink.priority);
             all.scanned += round.scanned;
             all.reclaimed += reclaimed;
-            if !self.goes_on(node, shrink, kinds, reclaimed) {
+            if !self.goes_on(node, shrink, kinds, reclaimed, all.reclaimed) {
                 return all;
             }
         }
@@ -147,23 +147,37 @@ impl<P: Platform, B: Backing> Reclaim<'_, P, B> {
         }
     }
 
-    /// should_continue_reclaim, as of 6.12.
-    fn goes_on(&self, node: NodeId, shrink: &Shrink, kinds: u8, reclaimed: u64) -> bool {
+    /// should_continue_reclaim: `reclaimed` in this round, `in_all` in all.
+    fn goes_on(
+        &self,
+        node: NodeId,
+        shrink: &Shrink,
+        kinds: u8,
+        reclaimed: u64,
+        in_all: u64,
+    ) -> bool {
         let order = shrink.order;
         let compacts =
             order > Order::COSTLY || (order > Order::ZERO && shrink.priority < COMPACTION_PRIORITY);
         if !compacts || reclaimed == 0 {
             return false;
         }
-        let mut zones = self.pages.zones_up_to(node, shrink.highest);
-        if zones.any(|at| {
-            self.has_block(at, order, shrink) || self.is_suitable(at, order, shrink.highest)
-        }) {
-            return false;
+        let more = || {
+            let lists = self.lru.storage.nodes[node.index()].0.lock();
+            let anon =
+                if self.lru.has_swap() { lists.size(LruList::InactiveAnon, kinds) } else { 0 };
+            lists.size(LruList::InactiveFile, kinds) + anon > compact_gap(order)
+        };
+        let has_room = || {
+            let mut zones = self.pages.zones_up_to(node, shrink.highest);
+            zones.any(|at| {
+                self.has_block(at, order, shrink) || self.is_suitable(at, order, shrink.highest)
+            })
+        };
+        match self.goes_on {
+            GoesOn::UpToGap => (in_all < compact_gap(order) && more()) || !has_room(),
+            GoesOn::UntilSuitable => !has_room() && more(),
         }
-        let lists = self.lru.storage.nodes[node.index()].0.lock();
-        let anon = if self.lru.has_swap() { lists.size(LruList::InactiveAnon, kinds) } else { 0 };
-        lists.size(LruList::InactiveFile, kinds) + anon > compact_gap(order)
     }
 
     fn has_block(&self, at: usize, order: Order, shrink: &Shrink) -> bool {

@@ -105,7 +105,13 @@ impl Bench {
     }
 
     pub(crate) fn reclaim(&self) -> Reclaim<'_, StdPlatform, Owned> {
-        Reclaim { pages: self.pages.shared(), lru: &self.lru, owner: &self.owner, shrinkers: &[] }
+        Reclaim {
+            pages: self.pages.shared(),
+            lru: &self.lru,
+            owner: &self.owner,
+            shrinkers: &[],
+            goes_on: GoesOn::default(),
+        }
     }
 
     /// Put `count` new pages on a list.

@@ -16,8 +16,8 @@ use mmspec_impl::{
     Owned, OwnedAllocator, StorageSize,
     platform::StdPlatform,
     reclaim::{
-        Anon, Lru, LruList, LruPage, LruStorage, PageOwner, Reclaim, References, Registered,
-        Shrink, Shrinker, Shrunk, Written,
+        Anon, GoesOn, Lru, LruList, LruPage, LruStorage, PageOwner, Reclaim, References,
+        Registered, Shrink, Shrinker, Shrunk, Written,
     },
 };
 use mmspec_model::{

@@ -169,3 +169,15 @@ fn a_walk_s_reclaim_swaps_only_with_io_and_frees_to_its_own_cpu() {
     assert!((32..64).contains(&pages), "{pages}");
     assert_eq!([CPU0, CPU1].map(|cpu| bench.pages.pcp_state(cpu, NORMAL).count), [0, pages]);
 }
+
+#[test]
+fn up_to_5_1_a_shrink_for_compaction_goes_on_to_the_gap() {
+    for (goes_on, expected) in [(GoesOn::UntilSuitable, 32..=512), (GoesOn::UpToGap, 1024..=1600)] {
+        let bench = Bench::small(false);
+        bench.fill(LruList::InactiveFile, 2600, Gfp::HIGHUSER_MOVABLE);
+        let reclaim = Reclaim { goes_on, ..bench.reclaim() };
+        let shrink = Shrink { order: Order::of(9), kswapd: false, priority: 2, ..HARD };
+        let shrunk = reclaim.shrink_node(CPU0, NODE, &shrink);
+        assert!(expected.contains(&shrunk.reclaimed), "{goes_on:?}: {shrunk:?}");
+    }
+}

@@ -10,6 +10,7 @@ mod migratetype;
 mod node;
 mod rules;
 mod state;
+mod thp;
 mod tracepoint;
 mod tunables;
 mod zone;
@@ -30,6 +31,7 @@ pub use rules::{
     ReserveIndex, Rules, RulesError, ThpLists, Vmstat, ZonelistOrder,
 };
 pub use state::{NR_PCP_LISTS_MAX, PcpFlags, PcpState, ZoneFlags, ZoneState};
+pub use thp::{ThpCounters, ThpDefrag, ThpEnabled};
 pub use tracepoint::KmemEvent;
 pub use tunables::{Tunables, TunablesError};
 pub use zone::{NR_ZONES, ZoneKind, ZoneName};

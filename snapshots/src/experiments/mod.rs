@@ -10,6 +10,7 @@
 mod known;
 mod r2;
 mod r4;
+mod r5;
 mod render;
 
 pub use render::{csv, json, text};
@@ -209,7 +210,7 @@ pub struct Entry {
 }
 
 /// Every experiment.
-pub const EXPERIMENTS: [Entry; 2] = [r2::R2, r4::R4];
+pub const EXPERIMENTS: [Entry; 3] = [r2::R2, r4::R4, r5::R5];
 
 /// The experiment of that name.
 #[must_use]
