@@ -206,8 +206,13 @@ pub struct Entry {
     /// One line on what is reproduced.
     pub about: &'static str,
     /// Run it; the argument is told what goes on.
-    pub run: fn(&mut dyn FnMut(String)) -> Result<Experiment, ExperimentError>,
+    pub run: Run,
+    /// The same on less, where the whole takes minutes: what tests run and review.
+    pub brief: Run,
 }
+
+/// Runs an experiment, telling what goes on.
+pub type Run = fn(&mut dyn FnMut(String)) -> Result<Experiment, ExperimentError>;
 
 /// Every experiment.
 pub const EXPERIMENTS: [Entry; 3] = [r2::R2, r4::R4, r5::R5];

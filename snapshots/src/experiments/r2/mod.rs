@@ -24,6 +24,7 @@ pub(super) const R2: Entry = Entry {
     name: "r2",
     about: "fair zone allocation policy at less cost (2014): system time and zones looked at",
     run: experiment,
+    brief: experiment,
 };
 
 /// The two machines: their name and number of nodes.

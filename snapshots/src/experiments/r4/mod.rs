@@ -20,6 +20,7 @@ pub(super) const R4: Entry = Entry {
     name: "r4",
     about: "remote drain of per-CPU lists (Linux 6.0): how long drains wait",
     run: experiment,
+    brief: experiment,
 };
 
 /// Ends of the buckets: powers of ten from a microsecond to a second.
