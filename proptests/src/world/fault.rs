@@ -26,7 +26,7 @@ enum Attempted {
     /// The slow path, and what it is told next.
     Walk(Walk, Option<SlowReply>),
     /// Compaction that the slow path waits for.
-    Compacts(Walk, Direct),
+    Compacts(Walk, Box<Direct>),
 }
 
 impl Allocation {
@@ -80,7 +80,7 @@ impl Allocation {
             SlowStep::Done(outcome) => return Some(outcome.page()),
             SlowStep::Compact { priority, .. } => {
                 match memory.compactor().direct_begin(cpu, &request, priority) {
-                    Ok(direct) => Attempted::Compacts(walk, direct),
+                    Ok(direct) => Attempted::Compacts(walk, Box::new(direct)),
                     Err(result) => Attempted::Walk(walk, Some(SlowReply::Compacted(result))),
                 }
             }
