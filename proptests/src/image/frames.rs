@@ -191,7 +191,7 @@ impl Image {
 
     /// Every frame of every zone.
     fn fill(&mut self, moment: &Moment) {
-        let (mut movable, mut kernel, mut batched, mut bare, mut unordered) = (0, 0, 0, 0, 0);
+        let (mut movable, mut kernel, mut batched, mut unordered) = (0, 0, 0, 0);
         let mut free = Vec::new();
         for (_, span) in &moment.knowledge.shape().zones {
             let mut at = span.start;
@@ -228,7 +228,6 @@ impl Image {
                         if let Contents::Lru(_) = contents {
                             batched += u64::from(flags & kpf::LRU == 0);
                         }
-                        bare += u64::from(flags == 0);
                         self.put(pfn, order, contents);
                         at = pfn.add(order.pages());
                     }
@@ -240,8 +239,11 @@ impl Image {
         self.place_cached(moment);
         free.sort_by_key(|(place, pfn, _)| (-place, *pfn));
         self.free = free.into_iter().map(|(_, pfn, order)| (pfn, order)).collect();
-        let cached = self.cached.iter().map(|(.., order)| order.pages()).sum::<u64>();
-        self.notes(moment, [movable, kernel, batched, bare, unordered, cached]);
+        let bare = (0..self.frames.len() as u64).map(Pfn).filter(|pfn| {
+            self.contents(*pfn) == Contents::Fixed && self.before.flags(*pfn) == Some(0)
+        });
+        let bare = bare.count() as u64;
+        self.notes(moment, [movable, kernel, batched, bare, unordered]);
     }
 
     /// Blocks that only their drain names: they lie where nothing else is known to be.
@@ -260,8 +262,8 @@ impl Image {
         }
     }
 
-    fn notes(&mut self, moment: &Moment, counts: [u64; 6]) {
-        let [movable, kernel, batched, bare, unordered, cached] = counts;
+    fn notes(&mut self, moment: &Moment, counts: [u64; 5]) {
+        let [movable, kernel, batched, bare, unordered] = counts;
         self.note(
             "pages handed out since kpageflags was read, movable by their gfp flags",
             Some(movable),
@@ -279,7 +281,7 @@ impl Image {
         );
         self.note(
             "frames in use of which kpageflags says nothing",
-            Some(bare.saturating_sub(cached)),
+            Some(bare),
             "kernel pages and pages on per-CPU lists look alike: all are taken for fixed, but for those that events show; \
              one that is drained meanwhile is free in the recording only",
         );
