@@ -125,7 +125,12 @@ pub(crate) struct Bench {
 impl Bench {
     /// One Normal zone of `frames` frames from `start` on, pageblocks of 2^`pageblock` frames.
     pub(crate) fn new(start: u64, frames: u64, pageblock: u8, rules: CompactRules) -> Self {
-        let mut machine = Machine::new(2, &[(ZoneKind::Normal, start, start + frames)]);
+        let zones = [(ZoneKind::Normal, start, start + frames)];
+        Self::of(Machine::new(2, &zones), pageblock, rules)
+    }
+
+    /// The machine, pageblocks of 2^`pageblock` frames.
+    pub(crate) fn of(mut machine: Machine, pageblock: u8, rules: CompactRules) -> Self {
         machine.pageblock_order = Order::of(pageblock);
         machine.max_order = Order::of((pageblock + 1).min(10));
         machine.thp_order = None;

@@ -4,13 +4,13 @@
 use crate::watch;
 use mmspec_impl::{OwnedAllocator, Platform};
 use mmspec_model::reference::Reference;
-use mmspec_proptests::differential;
 use mmspec_proptests::engine::{Budget, Config, EngineReport, Failure, Folder};
 use mmspec_proptests::explorer::{self, Bounds};
 use mmspec_proptests::lawful::{self, Depth};
 use mmspec_proptests::schedules::{self, Coarse, Fine, Schedule};
 use mmspec_proptests::script::Script;
 use mmspec_proptests::trace::selfcheck;
+use mmspec_proptests::{compaction, differential};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -31,11 +31,13 @@ pub(crate) enum Engine {
     Histories,
     /// Traces of `impl`, and of the reference, explained.
     Trace,
+    /// Generated cases of compaction under the laws.
+    Compaction,
 }
 
 impl Engine {
     /// In the order in which they run if none is named.
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Differential,
         Self::Laws,
         Self::Explorer,
@@ -43,6 +45,7 @@ impl Engine {
         Self::FineSchedules,
         Self::Histories,
         Self::Trace,
+        Self::Compaction,
     ];
 
     /// The name on the command line and in the lines printed.
@@ -55,6 +58,7 @@ impl Engine {
             Self::FineSchedules => "schedules-fine",
             Self::Histories => "histories",
             Self::Trace => "trace",
+            Self::Compaction => "compaction",
         }
     }
 
@@ -68,6 +72,7 @@ impl Engine {
         match self {
             Self::Schedules | Self::FineSchedules | Self::Histories => "schedules",
             Self::Trace => "events",
+            Self::Compaction => "cases",
             _ => "operations",
         }
     }
@@ -125,6 +130,10 @@ fn run(engine: Engine, config: &Config<'_>) -> EngineReport {
             selfcheck::run(config)
         }
         Engine::Histories => schedules::run_histories(config, owned::<Coarse>),
+        Engine::Compaction => {
+            watch::unwatched();
+            compaction::run(config)
+        }
     }
 }
 
@@ -141,6 +150,7 @@ pub(crate) fn hunt(engine: Engine, seed: u64, time: Duration, save: Option<&Path
     };
     let done = match engine.unit() {
         "schedules" => report.schedules.unwrap_or(0),
+        "cases" => report.cases,
         _ => report.operations,
     };
     let mut hunted = Hunted { seconds, done, found: None, shrinking: Duration::ZERO, hung: false };
@@ -154,7 +164,7 @@ pub(crate) fn hunt(engine: Engine, seed: u64, time: Duration, save: Option<&Path
             Engine::Schedules | Engine::FineSchedules | Engine::Histories => {
                 config.budget = Budget::cases(done + 1);
             }
-            Engine::Differential | Engine::Laws | Engine::Trace => {}
+            Engine::Differential | Engine::Laws | Engine::Trace | Engine::Compaction => {}
         }
         run(engine, &config)
     });
@@ -185,10 +195,10 @@ fn found(mut failure: Failure, save: Option<&Path>) -> Found {
         eprintln!("hunt: {error}");
     }
     Found {
+        after: failure.operations(),
         kind: failure.finding.kind,
         what: failure.finding.what,
         before: failure.operations_before,
-        after: failure.script.ops.len(),
         switches: failure.schedule.as_ref().map(Schedule::switches),
         file: failure.file,
     }

@@ -5,8 +5,8 @@
 //! parts, to the engines in the order named (what one leaves over goes to the next), stops at the
 //! first finding unless `--all`, and prints one line of tab-separated fields for each engine run:
 //!
-//! engine, `found`/`clean`, kind of finding, seconds to it (shrinking not counted), operations or
-//! schedules to it, `operations`/`schedules`, operations before and after shrinking, context
+//! engine, `found`/`clean`, kind of finding, seconds to it (shrinking not counted), operations,
+//! schedules or cases to it, which of these, operations before and after shrinking, context
 //! switches after shrinking, file, what is wrong.
 //!
 //! The exit code is 1 if anything was found. Everything but the seconds is a function of the seed.

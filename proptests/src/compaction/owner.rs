@@ -57,7 +57,12 @@ impl Owner {
     }
 
     pub(super) fn homes(&self) -> Vec<Home> {
-        self.pages().iter().map(|(pfn, page)| Home { token: page.token, pfn: *pfn }).collect()
+        let home = |(pfn, page): (&Pfn, &Page)| Home {
+            token: page.token,
+            pfn: *pfn,
+            lru: page.kind != Kind::Driver,
+        };
+        self.pages().iter().map(home).collect()
     }
 
     pub(super) fn isolated(&self) -> u64 {

@@ -308,6 +308,10 @@ impl<'a> Bench<'a> {
                 .step_by(size)
                 .map(|block| self.state.skip(self.pages.shared(), Pfn(block.max(span.start.0))))
                 .collect(),
+            cached: {
+                let state = self.state.zone_state(zone);
+                [state.cached_migrate[0], state.cached_migrate[1], state.cached_free]
+            },
             counters: self.state.counters(),
             scanned: run.map_or((0, 0), Run::scanned),
         }

@@ -30,3 +30,18 @@ pub use platform::{Coarse, Fine};
 pub use schedulers::Schedule;
 pub use shrinking::shrink_case;
 pub use subject::{Boot, Subject};
+
+/// Run `threads`, which starts threads of shuttle and joins them, in an execution of shuttle: meanwhile
+/// locks and words of [`Coarse`] and [`Fine`] are scheduling points. What comes before and after, when one
+/// thread makes or judges what they share, is not scheduled.
+pub fn together<T>(threads: impl FnOnce() -> T) -> T {
+    chance::set_alone(false);
+    let result = threads();
+    chance::set_alone(true);
+    result
+}
+
+/// A new execution begins: nothing is left of the one before, which may have been broken off.
+pub fn afresh() {
+    chance::begin();
+}

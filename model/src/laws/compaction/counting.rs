@@ -1,9 +1,8 @@
-//! Counters and skip bits.
+//! Counters.
 
-use super::super::{Broken, Observation, equal, holds};
+use super::super::{Broken, Observation, equal};
 use super::{CompactPhase, CompactSeen, seen};
 use crate::contract::CompactEvent;
-use crate::vocab::CompactFeatures;
 use alloc::format;
 
 /// What the tracepoints of a call add up to.
@@ -90,38 +89,6 @@ pub(super) fn counters(observation: &Observation<'_>, count: &mut u64) -> Result
         // Totals are added when the run ends.
         let expected = if seen.ended().is_some() { counted + earlier + now } else { counted };
         equal(count, || format!("compact_{name}_scanned"), expected, is)?;
-    }
-    Ok(())
-}
-
-pub(super) fn skip_hints(observation: &Observation<'_>, count: &mut u64) -> Result<(), Broken> {
-    let Some(seen) = seen(observation) else { return Ok(()) };
-    if seen.goal.no_set_skip_hint {
-        let set = seen
-            .after
-            .skips
-            .iter()
-            .zip(&seen.before.skips)
-            .any(|(after, before)| *after && !*before);
-        holds(count, !set, || "a run that leaves skip bits alone set one".into())?;
-    }
-    // Up to 5.0 bits are set as a hint only, and minded at every visit.
-    if seen.goal.ignore_skip_hint || !seen.rules.has(CompactFeatures::F10) {
-        return Ok(());
-    }
-    for (at, event) in seen.events.iter().enumerate() {
-        let CompactEvent::IsolateMigrate { range, taken, .. } = *event else { continue };
-        let entered = range.start.0.is_multiple_of(seen.pageblock);
-        let picked = seen.events[..at].iter().any(|event| {
-            matches!(event, CompactEvent::FastFindMigrate { found: Some(found), .. } if seen.block(*found) == seen.block(range.start))
-        });
-        if !entered || picked || taken == 0 {
-            continue;
-        }
-        let marked = seen.before.skips[seen.skip_index(range.start)];
-        holds(count, !marked, || {
-            format!("{taken} pages were isolated from the marked pageblock at {}", range.start)
-        })?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@
 
 mod arith;
 mod counting;
+mod hints;
 mod moving;
 mod progress;
 
@@ -55,6 +56,8 @@ pub struct Home {
     pub token: u64,
     /// Its frame.
     pub pfn: Pfn,
+    /// It is on an LRU list, if it is anywhere: not movable by its driver only.
+    pub lru: bool,
 }
 
 /// What is to be seen of a zone and its owners' pages at one moment.
@@ -74,6 +77,8 @@ pub struct CompactPicture {
     pub held: u64,
     /// Skip bits by pageblock, from the pageblock of the zone's first frame.
     pub skips: Vec<bool>,
+    /// Cached positions: of async runs' migrate scanners, of others', of free scanners.
+    pub cached: [Pfn; 3],
     /// The counters.
     pub counters: CompactCounters,
     /// Frames scanned by the run that are not in the counters yet: for sources, for targets.
@@ -258,7 +263,31 @@ pub(super) const LAWS: &[Law] = &[
         statement: "Who minds skip bits isolates nothing from a marked pageblock that it enters; who leaves them alone sets none.",
         level: Level::Exact,
         when: When::Sequential,
-        check: counting::skip_hints,
+        check: hints::minded,
+    },
+    Law {
+        id: "compact-marks",
+        family: Family::Compaction,
+        statement: "Since 6.5 a pageblock that is entered at its start is marked once a page was isolated from it, or none was to its end.",
+        level: Level::Exact,
+        when: When::Sequential,
+        check: hints::marks,
+    },
+    Law {
+        id: "compact-scans",
+        family: Family::Compaction,
+        statement: "A scan for sources has looked at each page in its range; only async runs of tasks leave out parts.",
+        level: Level::Exact,
+        when: When::Sequential,
+        check: hints::scans,
+    },
+    Law {
+        id: "compact-cached",
+        family: Family::Compaction,
+        statement: "A run that ends because its scanners met resets the cached positions; a pageblock that gave targets to its end is below none of them for free scanners.",
+        level: Level::Exact,
+        when: When::Sequential,
+        check: hints::cached,
     },
     Law {
         id: "compact-counters",

@@ -28,7 +28,7 @@ pub(super) fn content(observation: &Observation<'_>, count: &mut u64) -> Result<
         holds(count, other.is_none(), || format!("a page was moved onto another one at {to}"))?;
     }
     equal(count, || "pages of owners".into(), places.len(), seen.after.homes.len())?;
-    for Home { token, pfn } in &seen.after.homes {
+    for Home { token, pfn, .. } in &seen.after.homes {
         let here = places.get(pfn);
         holds(count, here == Some(token), || {
             format!("content {token} is at {pfn}, where the traced moves have {here:?}")
