@@ -115,8 +115,8 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
         while end <= run.free {
             let aligned = span.is_block_start(low)
                 || self.fixed(CompactFixes::ZONE_START) && low == span.start;
-            // Up to 5.0 the bit is minded at every visit.
-            let minds = !self.has(CompactFeatures::F10) || aligned && !picked;
+            // Up to 5.0 the bit is minded at every visit. What the search found it has marked itself.
+            let minds = (!self.has(CompactFeatures::F10) || aligned) && !picked;
             let scan = self.is_block(block, end)
                 && !(minds && self.is_skipped(run, low))
                 && self.may_be_source(run, block, end);

@@ -1,4 +1,11 @@
-//! Compaction: safety whatever the rules and the hints, and what each kind of run comes to.
+//! Compaction: safety whatever the rules and the hints, what each kind of run comes to, and the numbers
+//! of the fact sheet (compaction.md), each with zones laid out for it.
 
+mod capture;
+mod daemons;
+mod hints;
 mod owner;
 mod runs;
+mod scanners;
+mod scene;
+mod search;
