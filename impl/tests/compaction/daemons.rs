@@ -324,7 +324,7 @@ fn ranges_with_pages_that_do_not_move_are_left_as_they_were() {
     drop(tries);
     assert_eq!(range(&bench, block(14), block(15)), Ok(()), "drivers' pages move");
     bench.check(2 * BLOCK);
-    assert_eq!(bench.tokens(), tokens);
+    assert!(bench.tokens() == tokens);
     assert!((0..64).all(|number| !bench.skips(block(number))), "ranges leave skip bits alone");
 }
 

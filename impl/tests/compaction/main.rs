@@ -3,7 +3,9 @@
 
 mod capture;
 mod daemons;
+mod folios;
 mod hints;
+mod more;
 mod owner;
 mod runs;
 mod scanners;

@@ -223,6 +223,11 @@ impl Bench {
         tokens
     }
 
+    /// The cached positions of migrate scanners before any run.
+    pub(crate) fn nothing_cached() -> [Pfn; 2] {
+        [Pfn(u64::MAX >> 1); 2]
+    }
+
     /// Free blocks of an order.
     pub(crate) fn blocks(&self, order: u8) -> u64 {
         self.pages.zone_state(ZONE).nr_free[usize::from(order)].iter().sum()
@@ -232,7 +237,8 @@ impl Bench {
     pub(crate) fn check(&self, also_held: u64) {
         let pages = self.owner.pages.lock().unwrap();
         assert!(pages.values().all(|page| !page.isolated), "a page was left isolated");
+        let held: u64 = pages.values().map(|page| 1 << page.lru.order.get()).sum();
         let managed = self.pages.managed_frames();
-        assert_eq!(self.pages.free_frames() + pages.len() as u64 + also_held, managed);
+        assert_eq!(self.pages.free_frames() + held + also_held, managed);
     }
 }

@@ -1,10 +1,10 @@
 //! Zones with known contents: every frame held by the owner but for the blocks that a test frees.
 
-use crate::owner::{Bench, CPU, ZONE};
+use crate::owner::{Bench, CPU, Page, ZONE};
 use mmspec_impl::compact::{Goal, Run};
 use mmspec_model::{
-    contract::{CompactEvent, CompactMode, CompactResult},
-    vocab::{AllocFlags, CompactRules, Machine, MigrateType, Order, Pfn, Tunables, ZoneKind},
+    contract::{CompactEvent, CompactMode, CompactResult, LruUse},
+    vocab::{AllocFlags, CompactRules, Gfp, Machine, MigrateType, Order, Pfn, Tunables, ZoneKind},
 };
 use std::vec::Vec;
 
@@ -69,6 +69,16 @@ impl Bench {
     /// Free the 2^`order` frames from `first` on: they become one block, as long as its buddy is not free.
     pub(crate) fn free_block(&mut self, first: u64, order: u8) {
         self.free(|pfn| (first..first + (1 << order)).contains(&pfn.0));
+    }
+
+    /// The frames from `first` on become one folio of the owner.
+    pub(crate) fn folio(&mut self, first: u64, order: u8) {
+        let like = self.owner.pages.get_mut().unwrap()[&Pfn(first)];
+        self.free_block(first, order);
+        let pfn = self.take(Order::of(order), Gfp::HIGHUSER_MOVABLE).unwrap();
+        assert_eq!(pfn, Pfn(first), "the only block of this order");
+        let lru = LruUse { order: Order::of(order), ..like.lru };
+        self.owner.pages.get_mut().unwrap().insert(pfn, Page { lru, ..like });
     }
 
     /// The Movable list of an order, first entry first.
