@@ -355,13 +355,7 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
             self.put_back_sources(run);
             scan.taken = 0;
         }
-        let part = run.goal.order.map_or(1, |order| 1 << order.get());
-        if scan.at < part_end {
-            scan.at = part_end;
-            scan.part_end = Some(part_end + part);
-        } else {
-            scan.at += 1;
-        }
+        scan.at = part_end.max(scan.at + 1);
         true
     }
 
