@@ -12,7 +12,7 @@ use crate::{
     storage::Backing,
 };
 use mmspec_model::{
-    contract::{CompactMode, PageUse},
+    contract::PageUse,
     vocab::{CpuId, MigrateType, Pfn, PfnRange},
 };
 
@@ -76,8 +76,17 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
         if whole { Ok((zone, span)) } else { Err(RangeError::Shape) }
     }
 
+    /// Whether the page that holds a frame can move: its owner knows it by its first frame.
     fn is_movable(&self, pfn: Pfn) -> bool {
-        matches!(self.owner.page(pfn), PageUse::Lru(_) | PageUse::Driver)
+        let frame = self.geometry().index(pfn);
+        let holds = |head: &u32| {
+            let state = self.pages.tables().frame(*head);
+            state.is_head() && frame - head < 1 << state.order()
+        };
+        let mut heads = (0..=self.geometry().max_order).map(|order| frame >> order << order);
+        let head = heads.find(holds).unwrap_or(frame);
+        let page = self.owner.page(self.geometry().pfn(head));
+        matches!(page, PageUse::Lru(_) | PageUse::Driver)
     }
 
     /// Move everything out, and take the free blocks.
@@ -88,12 +97,7 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
         span: Span,
         range: PfnRange,
     ) -> Result<(), RangeError> {
-        let goal = Goal {
-            mode: CompactMode::Sync,
-            no_set_skip_hint: true,
-            alloc_contig: true,
-            ..Goal::WHOLE
-        };
+        let goal = Goal { no_set_skip_hint: true, alloc_contig: true, ..Goal::WHOLE };
         let mut run = Run::new(cpu, zone, goal, span);
         let (start, end) = (self.place_of(range.start), self.place_of(range.end));
         let mut rounds = 0;

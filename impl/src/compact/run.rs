@@ -250,7 +250,8 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
             self.store(&zone.cached_migrate[0], run.migrate);
             self.store(&zone.cached_migrate[1], run.migrate);
         }
-        run.whole_zone = if self.has(CompactFeatures::F21) {
+        // Never taken back: a record that serves several zones carries it on.
+        run.whole_zone |= if self.has(CompactFeatures::F21) {
             self.is_at_init(&zone.init_migrate, run.migrate).is_le()
         } else {
             run.migrate == span.start

@@ -115,8 +115,8 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
         while end <= run.free {
             let aligned = span.is_block_start(low)
                 || self.fixed(CompactFixes::ZONE_START) && low == span.start;
-            // Up to 5.0 the bit is minded at every visit.
-            let minds = !self.has(CompactFeatures::F10) || aligned && !picked;
+            // Up to 5.0 the bit is minded at every visit. What the search found it has marked itself.
+            let minds = (!self.has(CompactFeatures::F10) || aligned) && !picked;
             let scan = self.is_block(block, end)
                 && !(minds && self.is_skipped(run, low))
                 && self.may_be_source(run, block, end);
@@ -133,11 +133,11 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
         if run.sources.pages() > 0 { Isolated::Some } else { Isolated::None }
     }
 
-    /// Whether there is memory at the first or the last frame of a part of a pageblock.
+    /// Whether there is memory in a part of a pageblock.
     pub(super) fn is_block(&self, start: Place, end: Place) -> bool {
         let tables = self.pages.tables();
         let is_there = |at: Place| tables.frame(at as u32) != Frame::ABSENT;
-        start < end && (is_there(start) || is_there(end - 1) || (start..end).any(is_there))
+        (start..end).any(is_there)
     }
 
     /// Whether the pageblock's skip bit is to be minded and set.
@@ -190,10 +190,9 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
             Room::Enough => return false,
             Room::Abort => return true,
         }
-        let part = run.goal.order.map(|order| 1 << order.get());
-        let part_end = part
-            .filter(|_| run.goal.is_async() && run.goal.direct)
-            .map(|part: Place| (start / part + 1) * part);
+        // The first part is told where the scan begins.
+        let by_parts = run.goal.order.is_some() && run.goal.is_async() && run.goal.direct;
+        let part_end = by_parts.then_some(start);
         let mut scan = Scan {
             at: start,
             end,
@@ -356,13 +355,7 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
             self.put_back_sources(run);
             scan.taken = 0;
         }
-        let part = run.goal.order.map_or(1, |order| 1 << order.get());
-        if scan.at < part_end {
-            scan.at = part_end;
-            scan.part_end = Some(part_end + part);
-        } else {
-            scan.at += 1;
-        }
+        scan.at = part_end.max(scan.at + 1);
         true
     }
 

@@ -180,6 +180,8 @@ fn a_batch_of_large_pages_ends_at_32_or_more() {
         isolated: false,
         again: 0,
         busy: false,
+        freed: false,
+        other: None,
     };
     pages.insert(Pfn(1027), page(1027, 0));
     for pfn in large.iter().filter(|pfn| pfn.0 < 1088) {
@@ -198,7 +200,7 @@ fn a_batch_of_large_pages_ends_at_32_or_more() {
 fn each_zone_counts_what_was_scanned_in_it() {
     // C19: kcompactd's one record serves both zones.
     let zones = [(ZoneKind::Dma32, 1024, 2048), (ZoneKind::Normal, 2048, 3072)];
-    let mut bench = Bench::of(Machine::new(1, &zones), 5, RULES);
+    let mut bench = Bench::small(Machine::new(1, &zones), 5, RULES);
     bench.fill();
     bench.free(|pfn| pfn.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 62 == 1);
     let compactor = bench.compactor();

@@ -19,7 +19,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Mutex,
-        atomic::{AtomicBool, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
     vec::Vec,
 };
@@ -37,6 +37,10 @@ pub(crate) struct Page {
     /// How often migration is answered with "again".
     pub(crate) again: u32,
     pub(crate) busy: bool,
+    /// It is nobody's when its turn comes.
+    pub(crate) freed: bool,
+    /// Not on an LRU list, but this.
+    pub(crate) other: Option<PageUse>,
 }
 
 #[derive(Default)]
@@ -47,12 +51,19 @@ pub(crate) struct Owner {
     pub(crate) contended: AtomicBool,
     /// Isolated pages that other compactors hold.
     pub(crate) isolated_by_others: Mutex<u64>,
+    pub(crate) resched: AtomicBool,
+    /// How often waiting for the others helps, and what they hold then.
+    pub(crate) waits: AtomicU64,
+    /// Times that batches for LRU lists were drained.
+    pub(crate) drains: AtomicU64,
+    /// Attempts to migrate: from where, to where, in which pass.
+    pub(crate) tries: Mutex<Vec<(u64, u64, u8)>>,
 }
 
 impl PageMover for Owner {
     fn page(&self, pfn: Pfn) -> PageUse {
         match self.pages.lock().unwrap().get(&pfn) {
-            Some(page) if !page.isolated => PageUse::Lru(page.lru),
+            Some(page) if !page.isolated => page.other.unwrap_or(PageUse::Lru(page.lru)),
             _ => PageUse::Fixed,
         }
     }
@@ -72,13 +83,18 @@ impl PageMover for Owner {
         page.isolated = false;
     }
 
-    fn migrate(&self, from: Pfn, to: Pfn, _: CompactMode, _: u8) -> Migrated {
+    fn migrate(&self, from: Pfn, to: Pfn, _: CompactMode, pass: u8) -> Migrated {
+        self.tries.lock().unwrap().push((from.0, to.0, pass));
         let mut pages = self.pages.lock().unwrap();
         assert!(!pages.contains_key(&to), "the target {to} is in use");
         let page = pages.get_mut(&from).expect("only pages of the owner move");
         assert!(page.isolated, "{from} moves without having been isolated");
         if page.busy {
             return Migrated::Busy;
+        }
+        if page.freed {
+            pages.remove(&from);
+            return Migrated::Freed;
         }
         if page.again > 0 {
             page.again -= 1;
@@ -109,6 +125,23 @@ impl PageMover for Owner {
         self.signal.load(Relaxed)
     }
 
+    fn needs_resched(&self) -> bool {
+        self.resched.load(Relaxed)
+    }
+
+    fn wait_isolated(&self) -> bool {
+        let left = self.waits.load(Relaxed);
+        if left == 1 {
+            *self.isolated_by_others.lock().unwrap() = 0;
+        }
+        self.waits.store(left.saturating_sub(1), Relaxed);
+        left > 0
+    }
+
+    fn drain_lru(&self) {
+        self.drains.fetch_add(1, Relaxed);
+    }
+
     fn trace(&self, event: CompactEvent) {
         self.events.lock().unwrap().push(event);
     }
@@ -126,19 +159,19 @@ impl Bench {
     /// One Normal zone of `frames` frames from `start` on, pageblocks of 2^`pageblock` frames.
     pub(crate) fn new(start: u64, frames: u64, pageblock: u8, rules: CompactRules) -> Self {
         let zones = [(ZoneKind::Normal, start, start + frames)];
-        Self::of(Machine::new(2, &zones), pageblock, rules)
+        Self::small(Machine::new(2, &zones), pageblock, rules)
     }
 
     /// The machine, pageblocks of 2^`pageblock` frames.
-    pub(crate) fn of(mut machine: Machine, pageblock: u8, rules: CompactRules) -> Self {
+    pub(crate) fn small(mut machine: Machine, pageblock: u8, rules: CompactRules) -> Self {
         machine.pageblock_order = Order::of(pageblock);
         machine.max_order = Order::of((pageblock + 1).min(10));
         machine.thp_order = None;
-        Self::of(&machine, rules)
+        Self::of(&machine, Tunables::default(), rules)
     }
 
-    pub(crate) fn of(machine: &Machine, rules: CompactRules) -> Self {
-        let tunables = Tunables::default();
+    /// The machine as it is.
+    pub(crate) fn of(machine: &Machine, tunables: Tunables, rules: CompactRules) -> Self {
         let pages = OwnedAllocator::new(machine.as_ref(), Rules::linux_6_12(), tunables).unwrap();
         let size = StorageSize::of(&machine.as_ref());
         let state = Compaction::new(&size, CompactStorage::on_heap(&size), rules).unwrap();
@@ -149,7 +182,7 @@ impl Bench {
         Compactor { pages: self.pages.shared(), state: &self.state, owner: &self.owner }
     }
 
-    fn take(&self, order: Order, gfp: Gfp) -> Option<Pfn> {
+    pub(crate) fn take(&self, order: Order, gfp: Gfp) -> Option<Pfn> {
         let request = Request::new(order, gfp).at(Mark::Min, AllocFlags::NO_WATERMARKS);
         self.pages.alloc_pages(CPU, request).page()
     }
@@ -164,6 +197,8 @@ impl Bench {
                 isolated: false,
                 again: 0,
                 busy: false,
+                freed: false,
+                other: None,
             };
             self.owner.pages.get_mut().unwrap().insert(pfn, page);
         }
@@ -194,6 +229,11 @@ impl Bench {
         tokens
     }
 
+    /// The cached positions of migrate scanners before any run.
+    pub(crate) fn nothing_cached() -> [Pfn; 2] {
+        [Pfn(u64::MAX >> 1); 2]
+    }
+
     /// Free blocks of an order.
     pub(crate) fn blocks(&self, order: u8) -> u64 {
         self.pages.zone_state(ZONE).nr_free[usize::from(order)].iter().sum()
@@ -203,7 +243,8 @@ impl Bench {
     pub(crate) fn check(&self, also_held: u64) {
         let pages = self.owner.pages.lock().unwrap();
         assert!(pages.values().all(|page| !page.isolated), "a page was left isolated");
+        let held: u64 = pages.values().map(|page| 1 << page.lru.order.get()).sum();
         let managed = self.pages.managed_frames();
-        assert_eq!(self.pages.free_frames() + pages.len() as u64 + also_held, managed);
+        assert_eq!(self.pages.free_frames() + held + also_held, managed);
     }
 }

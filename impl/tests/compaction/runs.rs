@@ -6,7 +6,7 @@ use mmspec_model::{
     contract::{CompactEvent, CompactPriority, CompactResult, Request},
     vocab::{
         CompactFeatures, CompactRules, Gfp, Machine, MigrateType, NodeId, Order, Pfn, PfnRange,
-        ZoneKind,
+        Tunables, ZoneKind,
     },
 };
 use std::{sync::atomic::Ordering::Relaxed, vec, vec::Vec};
@@ -49,7 +49,7 @@ fn a_reserved_pageblock_is_scanned_and_a_hole_is_not() {
     machine.thp_order = None;
     machine.reserved = vec![PfnRange::new(64, 96)];
     machine.holes = vec![PfnRange::new(128, 160)];
-    let bench = Bench::of(&machine, CompactRules::linux_6_12());
+    let bench = Bench::of(&machine, Tunables::default(), CompactRules::linux_6_12());
     bench.compactor().compact_all(CPU);
     let events = bench.owner.events.lock().unwrap();
     let scanned = |start| {

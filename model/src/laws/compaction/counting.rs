@@ -1,6 +1,6 @@
 //! Counters.
 
-use super::super::{Broken, Observation, equal};
+use super::super::{Broken, Observation, equal, holds};
 use super::{CompactPhase, CompactSeen, seen};
 use crate::contract::CompactEvent;
 use alloc::format;
