@@ -2,12 +2,15 @@
 //! of the fact sheet (compaction.md), each with zones laid out for it.
 
 mod capture;
+mod corners;
 mod daemons;
+mod flush;
 mod folios;
 mod hints;
-mod more;
 mod owner;
 mod runs;
-mod scanners;
 mod scene;
 mod search;
+mod sources;
+mod targets;
+mod verdicts;

@@ -26,7 +26,7 @@ fn first_search(bench: &Bench, goal: Goal) -> Option<(u64, u64, Option<u64>)> {
 
 /// `count` blocks of an order, one in each second place of that size from the pageblock `from` on.
 fn blocks(bench: &mut Bench, from: u64, order: u8, count: u64) {
-    (0..count).for_each(|n| bench.free_block(block(from) + (2 * n << order), order));
+    (0..count).for_each(|n| bench.free_block(block(from) + ((2 * n) << order), order));
 }
 
 #[test]
