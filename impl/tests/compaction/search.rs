@@ -307,3 +307,29 @@ fn the_cached_position_rises_to_below_the_highest_entry_seen() {
         bench.compactor().abandon(run);
     }
 }
+
+#[test]
+fn the_next_search_begins_with_the_order_that_was_lucky() {
+    for (feature, second) in [(CompactFeatures::empty(), 16), (CompactFeatures::F19, 17)] {
+        let off = feature | CompactFeatures::F09;
+        let mut bench = full_but_low(without(off, CompactFixes::MARK_REPRESENTATIVE));
+        // Order 6 has a block that is out of reach, order 4 has some.
+        bench.free_block(block(20), 6);
+        (0..3).for_each(|n| bench.free_block(block(60) + 32 * n, 4));
+        let (searches, _) = first_targets(&bench, task(7, CompactMode::Async));
+        let counts: Vec<(u64, u64)> = searches.iter().map(|search| (search.1, search.2)).collect();
+        assert_eq!(counts, [(17, 16), (second, 16)]);
+    }
+}
+
+#[test]
+fn the_highest_candidate_of_an_order_is_taken() {
+    let off = CompactFeatures::F09;
+    let mut bench = full_but_low(without(off, CompactFixes::MARK_REPRESENTATIVE));
+    for number in [40, 45, 35, 30] {
+        bench.free_block(block(number), 5);
+    }
+    let (searches, events) = first_targets(&bench, task(7, CompactMode::Async));
+    assert_eq!(searches[0].2, 32);
+    assert!(crate::scene::moves(&events).iter().all(|(_, to)| to / BLOCK == block(45) / BLOCK));
+}
