@@ -2,13 +2,16 @@
 //! of the fact sheet (compaction.md), each with zones laid out for it.
 
 mod capture;
+mod corners;
 mod daemons;
+mod flush;
 mod folios;
 mod hints;
 mod meanwhile;
-mod more;
 mod owner;
 mod runs;
-mod scanners;
 mod scene;
 mod search;
+mod sources;
+mod targets;
+mod verdicts;

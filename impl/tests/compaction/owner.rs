@@ -221,6 +221,15 @@ impl Bench {
         self.owner.pages.get_mut().unwrap().iter_mut().for_each(|(pfn, page)| change(*pfn, page));
     }
 
+    /// Change the pages of these frames.
+    pub(crate) fn change(&mut self, frames: core::ops::Range<u64>, change: impl Fn(&mut Page)) {
+        self.each(|pfn, page| {
+            if frames.contains(&pfn.0) {
+                change(page);
+            }
+        });
+    }
+
     /// What is where, by token.
     pub(crate) fn tokens(&self) -> Vec<u64> {
         let pages = self.owner.pages.lock().unwrap();

@@ -281,3 +281,55 @@ fn a_scan_that_begins_looks_at_half_a_pageblock_of_entries() {
     // None in reach: the midpoint is where the free scanner goes, and it is looked at.
     assert_eq!(target_scans(&events)[0].0, block(31));
 }
+
+#[test]
+fn only_tasks_go_to_the_midpoint_where_nothing_is_in_reach() {
+    let start = |goal| {
+        let (_, events) = first_targets(&full_but_low(NEW), goal);
+        target_scans(&events)[0].0
+    };
+    assert_eq!(start(task(7, CompactMode::SyncLight)), block(31));
+    assert_eq!(start(daemon(7)), block(63), "others scan on where they are");
+}
+
+#[test]
+fn the_cached_position_rises_to_below_the_highest_entry_seen() {
+    for (feature, cached) in [(CompactFeatures::empty(), 60), (CompactFeatures::F18, 61)] {
+        let mut bench =
+            full_but_low(without(feature | CompactFeatures::F09, CompactFixes::empty()));
+        bench.free_block(block(61) + 64, 6);
+        bench.cached(START, block(62));
+        let mut run = bench.begin(daemon(7));
+        bench.cached(START, block(40));
+        bench.step(&mut run);
+        let state = bench.state.zone_state(crate::owner::ZONE);
+        assert_eq!(state.cached_free.0, block(cached));
+        bench.compactor().abandon(run);
+    }
+}
+
+#[test]
+fn the_next_search_begins_with_the_order_that_was_lucky() {
+    for (feature, second) in [(CompactFeatures::empty(), 16), (CompactFeatures::F19, 17)] {
+        let off = feature | CompactFeatures::F09;
+        let mut bench = full_but_low(without(off, CompactFixes::MARK_REPRESENTATIVE));
+        // Order 6 has a block that is out of reach, order 4 has some.
+        bench.free_block(block(20), 6);
+        (0..3).for_each(|n| bench.free_block(block(60) + 32 * n, 4));
+        let (searches, _) = first_targets(&bench, task(7, CompactMode::Async));
+        let counts: Vec<(u64, u64)> = searches.iter().map(|search| (search.1, search.2)).collect();
+        assert_eq!(counts, [(17, 16), (second, 16)]);
+    }
+}
+
+#[test]
+fn the_highest_candidate_of_an_order_is_taken() {
+    let off = CompactFeatures::F09;
+    let mut bench = full_but_low(without(off, CompactFixes::MARK_REPRESENTATIVE));
+    for number in [40, 45, 35, 30] {
+        bench.free_block(block(number), 5);
+    }
+    let (searches, events) = first_targets(&bench, task(7, CompactMode::Async));
+    assert_eq!(searches[0].2, 32);
+    assert!(crate::scene::moves(&events).iter().all(|(_, to)| to / BLOCK == block(45) / BLOCK));
+}

@@ -103,7 +103,7 @@ mod tests {
         let head = "mmc 1\nzone 0x0..0x100\npageblock 4\n";
         for (line, part) in [
             ("frob", "no line of a case"),
-            ("used 0x10", "lacks a word"),
+            ("used 0x10..0x11", "lacks a word"),
             ("used 0x90..0x200 movable", "lie in no zone"),
             ("compact linux_6_12 +F99", "no switch"),
             ("run order=12", "no such order"),
