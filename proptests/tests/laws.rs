@@ -4,7 +4,7 @@ mod common;
 
 use common::{Std, clean, owned, reference};
 use mmspec_model::contract::Request;
-use mmspec_model::laws::Level;
+use mmspec_model::laws::{self, Level};
 use mmspec_model::vocab::{CpuId, Gfp, Machine, Order, Rules, Tunables};
 use mmspec_proptests::canaries::{Fault, Planted};
 use mmspec_proptests::engine::{Budget, Config};
