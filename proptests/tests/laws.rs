@@ -39,7 +39,7 @@ fn the_reference_keeps_every_law_and_the_generators_reach_everything() {
         let compacts =
             |law: &&str| laws::by_id(law).is_some_and(|law| law.family == laws::Family::Compaction);
         assert!(
-            *times > 0 || other.contains(law) || compacts(&law),
+            *times > 0 || other.contains(law) || compacts(law),
             "law {law} was never exercised"
         );
     }

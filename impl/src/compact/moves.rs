@@ -7,8 +7,8 @@ use super::{
 };
 use crate::{frame::Allocated, platform::Platform, storage::Backing};
 use mmspec_model::{
-    contract::{CompactEvent, Migrated, Request},
-    vocab::{Gfp, Order, Pfn},
+    contract::{CompactEvent, CompactMode, Migrated, Request},
+    vocab::{CompactFeatures, Gfp, Order, Pfn},
 };
 
 /// Times that a page which said "again" is tried.
@@ -35,7 +35,7 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
                         run.sources.remove(source, 1 << order);
                         migrated += 1 << order;
                     }
-                    Some(Migrated::Again) => {}
+                    Some(Migrated::Again | Migrated::NoHandler) => {}
                     Some(Migrated::Busy) => {
                         run.sources.remove(source, 1 << order);
                         self.owner.put_back(self.pfn(source));
@@ -64,13 +64,18 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
     fn move_page(&self, run: &mut Run, source: Place, order: u8, pass: u8) -> Option<Migrated> {
         let from = self.pfn(source);
         let to = self.target_for(run, order)?;
-        let outcome = self.owner.migrate(from, to, run.goal.mode, pass);
+        let outcome = match self.owner.migrate(from, to, run.goal.mode, pass) {
+            // Since patch 06 only who waits for writes tries such a page again.
+            Migrated::NoHandler if self.is_busy_without_handler(run) => Migrated::Busy,
+            Migrated::NoHandler => Migrated::Again,
+            outcome => outcome,
+        };
         match outcome {
             Migrated::Done => {
                 self.owner.trace(CompactEvent::Moved { from, to, order: Order::of(order) });
             }
             Migrated::Freed => self.owner.trace(CompactEvent::Freed { pfn: from }),
-            Migrated::Again | Migrated::Busy => {}
+            Migrated::Again | Migrated::NoHandler | Migrated::Busy => {}
         }
         if outcome != Migrated::Done {
             self.untarget(run, to, order);
@@ -79,6 +84,10 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
             self.pages.free_pages(run.cpu, from, Order::of(order));
         }
         Some(outcome)
+    }
+
+    fn is_busy_without_handler(&self, run: &Run) -> bool {
+        self.has(CompactFeatures::F06) && run.goal.mode != CompactMode::Sync
     }
 
     /// A target, allocated: it is the owner's as soon as it looks at it. Ranges are moved to wherever the

@@ -318,3 +318,26 @@ fn a_part_that_is_free_is_no_reason_to_stop() {
     assert_eq!(scans, [(block(2) + 8, block(2) + 32, 24, 16)]);
     bench.compactor().abandon(run);
 }
+
+/// Patch 06: a page without a handler is tried again by full sync runs only; before it, by all.
+#[test]
+fn pages_without_a_handler_are_tried_once_or_ten_times() {
+    let old = CompactRules { features: NEW.features - CompactFeatures::F06, ..NEW };
+    for (rules, mode, expected) in [
+        (NEW, LIGHT, 1),
+        (NEW, CompactMode::Sync, 10),
+        (old, LIGHT, 10),
+        (old, CompactMode::Sync, 10),
+    ] {
+        let mut bench = scene(rules, 8);
+        bench.each(|_, page| page.no_handler = true);
+        let goal = Goal { mode, ..Goal::WHOLE };
+        let mut run = bench.compactor().begin(CPU, ZONE, goal).unwrap();
+        assert_eq!(bench.compactor().step(&mut run), None);
+        bench.compactor().abandon(run);
+        let tries = bench.owner.tries.lock().unwrap();
+        let first = tries[0].0;
+        let times = tries.iter().filter(|(from, ..)| *from == first).count();
+        assert_eq!(times, expected, "{mode:?}");
+    }
+}

@@ -180,6 +180,7 @@ fn a_batch_of_large_pages_ends_at_32_or_more() {
         isolated: false,
         again: 0,
         busy: false,
+        no_handler: false,
         freed: false,
         other: None,
     };

@@ -37,6 +37,8 @@ pub(crate) struct Page {
     /// How often migration is answered with "again".
     pub(crate) again: u32,
     pub(crate) busy: bool,
+    /// Private data that cannot be dropped, and no handler.
+    pub(crate) no_handler: bool,
     /// It is nobody's when its turn comes.
     pub(crate) freed: bool,
     /// Not on an LRU list, but this.
@@ -91,6 +93,9 @@ impl PageMover for Owner {
         assert!(page.isolated, "{from} moves without having been isolated");
         if page.busy {
             return Migrated::Busy;
+        }
+        if page.no_handler {
+            return Migrated::NoHandler;
         }
         if page.freed {
             pages.remove(&from);
@@ -197,6 +202,7 @@ impl Bench {
                 isolated: false,
                 again: 0,
                 busy: false,
+                no_handler: false,
                 freed: false,
                 other: None,
             };

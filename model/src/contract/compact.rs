@@ -65,6 +65,9 @@ pub enum Migrated {
     Freed,
     /// Not now: locked, referenced, under writeback. The target was not used.
     Again,
+    /// Not now, and perhaps never: it has no handler to migrate it, and its private data could not be
+    /// dropped. Whether it is tried again is patch 06's matter. The target was not used.
+    NoHandler,
     /// Never in this run. The target was not used.
     Busy,
 }

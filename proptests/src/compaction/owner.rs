@@ -125,6 +125,7 @@ impl PageMover for Owner {
         match page.kind {
             Kind::Busy | Kind::Pinned => return Migrated::Busy,
             Kind::Writeback if mode != CompactMode::Sync => return Migrated::Busy,
+            Kind::Dirty => return Migrated::NoHandler,
             Kind::Again(times) if page.tries < times => {
                 page.tries += 1;
                 return Migrated::Again;

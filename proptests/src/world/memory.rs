@@ -12,7 +12,7 @@ use mmspec_impl::{
 };
 use mmspec_model::{
     contract::CompactEvent,
-    vocab::{CompactRules, CpuId, Pfn, ThpCounters},
+    vocab::{CpuId, Pfn, ThpCounters},
 };
 use std::sync::{
     Mutex, MutexGuard, PoisonError,
@@ -142,10 +142,6 @@ impl<P: Platform> Memory<P> {
         if let Some(events) = events.as_mut() {
             events.push(event);
         }
-    }
-
-    pub(super) fn rules(&self) -> CompactRules {
-        self.config.compact
     }
 
     /// The CPU that acts.

@@ -13,7 +13,7 @@ use mmspec_model::{
     contract::{
         CompactEvent, CompactLock, CompactMode, LruPages, LruUse, Migrated, PageMover, PageUse,
     },
-    vocab::{CompactFeatures, NodeId, Order, Pfn},
+    vocab::{NodeId, Order, Pfn},
 };
 
 impl<P: Platform> PageMover for Memory<P> {
@@ -73,9 +73,7 @@ impl<P: Platform> PageMover for Memory<P> {
         } else if frame.obstacle.pinned {
             Some(Migrated::Again)
         } else if frame.dirty && frame.obstacle.no_handler {
-            // Patch 06: only a full sync run tries again.
-            let at_once = self.rules().has(CompactFeatures::F06) && mode != CompactMode::Sync;
-            Some(if at_once { Migrated::Busy } else { Migrated::Again })
+            Some(Migrated::NoHandler)
         } else {
             None
         };
