@@ -15,6 +15,7 @@ use std::{
         atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed},
     },
     thread,
+    time::{Duration, Instant},
     vec::Vec,
 };
 
@@ -151,6 +152,11 @@ fn stress(rules: Rules) {
             }
         });
         let results: Vec<_> = workers.into_iter().map(|worker| worker.join()).collect();
+        // The workers may be done before the reader had a processor: it is given time to see both orders.
+        let patience = Instant::now() + Duration::from_secs(60);
+        while seen.load(Relaxed) != 3 && Instant::now() < patience {
+            thread::yield_now();
+        }
         running.store(false, Relaxed);
         results.into_iter().for_each(|result| result.unwrap());
     });
