@@ -88,6 +88,15 @@ pub(crate) fn check(report: &CheckReport) -> String {
     let reached = met(&mut report.marks.iter().map(|mark| mark.reached));
     let (laws, marks) = (report.laws.len(), report.marks.len());
     let _ = writeln!(text, "\nlaws exercised {exercised}/{laws}, marks reached {reached}/{marks}");
+    let sum = |get: fn(&EngineLine) -> u64| report.engines.iter().map(get).sum::<u64>();
+    let (made, possible) = (sum(|line| line.blocks_made), sum(|line| line.blocks_possible));
+    if let Some(percent) = (100 * made).checked_div(possible) {
+        let (made, possible) = (number(made), number(possible));
+        let _ = writeln!(
+            text,
+            "compaction made {made} of {possible} blocks that could be made ({percent} %)"
+        );
+    }
     for complaint in &report.complaints {
         let _ = writeln!(text, "{complaint}");
     }
@@ -146,6 +155,8 @@ mod tests {
     fn a_missed_canary_shows_even_without_a_violation() {
         let engine = |violations, canaries_found| EngineLine {
             longest_wait: 0,
+            blocks_possible: 0,
+            blocks_made: 0,
             name: "laws",
             cases: 1,
             operations: 1,

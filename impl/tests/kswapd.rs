@@ -17,12 +17,20 @@ const NODE: NodeId = NodeId(0);
 
 /// A zone of 4096 pages (MIN 128, LOW 160, HIGH 192), all of them taken one by one.
 fn full() -> (OwnedAllocator, Vec<Pfn>) {
-    let pages = single_zone(1, 4096, Rules::linux_6_12());
+    taken(1, 4096)
+}
+
+/// Any page, whatever the watermarks say.
+fn all() -> Request {
+    Request::new(Order::ZERO, Gfp::HIGHUSER_MOVABLE).at(Mark::Min, AllocFlags::NO_WATERMARKS)
+}
+
+/// A zone without per-CPU lists, all of its pages taken one by one.
+fn taken(cpus: u16, frames: u64) -> (OwnedAllocator, Vec<Pfn>) {
+    let pages = single_zone(cpus, frames, Rules::linux_6_12());
     pages.pcp_disable(CPU0, NORMAL);
     let mut held = Pages::new(&pages);
-    let all =
-        Request::new(Order::ZERO, Gfp::HIGHUSER_MOVABLE).at(Mark::Min, AllocFlags::NO_WATERMARKS);
-    let pfns: Vec<_> = core::iter::from_fn(|| held.request(all)).collect();
+    let pfns: Vec<_> = core::iter::from_fn(|| held.request(all())).collect();
     pages.tick(CPU0);
     (pages, pfns)
 }
@@ -269,13 +277,7 @@ fn who_is_held_back_wakes_it_whatever_was_asked_for() {
 #[test]
 fn below_the_drift_mark_free_pages_are_counted_exactly() {
     // HIGH is 96 and the drift mark 160; diffs up to 8 stay with their CPUs.
-    let pages = single_zone(8, 1024, Rules::linux_6_12());
-    pages.pcp_disable(CPU0, NORMAL);
-    let mut held = Pages::new(&pages);
-    let all =
-        Request::new(Order::ZERO, Gfp::HIGHUSER_MOVABLE).at(Mark::Min, AllocFlags::NO_WATERMARKS);
-    let pfns: Vec<_> = core::iter::from_fn(|| held.request(all)).collect();
-    pages.tick(CPU0);
+    let (pages, pfns) = taken(8, 1024);
     fail(&pages, 0);
     let free = |cpu, frames: &[Pfn]| {
         frames.iter().for_each(|pfn| pages.free_pages(CpuId(cpu), *pfn, Order::ZERO));
@@ -357,18 +359,12 @@ fn what_is_taken_while_it_naps_is_reclaimed_again() {
 #[test]
 fn at_the_drift_mark_the_count_is_good_enough() {
     // HIGH is 96, and 8 CPUs may each be wrong by 8: the drift mark is 160.
-    let pages = single_zone(8, 1024, Rules::linux_6_12());
-    pages.pcp_disable(CPU0, NORMAL);
-    let mut held = Pages::new(&pages);
-    let all =
-        Request::new(Order::ZERO, Gfp::HIGHUSER_MOVABLE).at(Mark::Min, AllocFlags::NO_WATERMARKS);
-    let pfns: Vec<_> = core::iter::from_fn(|| held.request(all)).collect();
-    pages.tick(CPU0);
+    let (pages, pfns) = taken(8, 1024);
     fail(&pages, 0);
     pfns[..160].iter().for_each(|pfn| pages.free_pages(CPU0, *pfn, Order::ZERO));
     pages.tick(CPU0);
     for cpu in (0..8).map(CpuId) {
-        (0..8).for_each(|_| assert!(pages.alloc_pages(cpu, all).page().is_some()));
+        (0..8).for_each(|_| assert!(pages.alloc_pages(cpu, all()).page().is_some()));
     }
     let state = pages.zone_state(NORMAL);
     assert_eq!((state.nr_free_pages, state.nr_free_pages_exact), (160, 96));

@@ -6,11 +6,7 @@ use super::{
     run::{Moved, Run},
     state::Span,
 };
-use crate::{
-    frame::{Allocated, Frame},
-    platform::Platform,
-    storage::Backing,
-};
+use crate::{frame::Allocated, platform::Platform, storage::Backing};
 use mmspec_model::{
     contract::PageUse,
     vocab::{CpuId, MigrateType, Pfn, PfnRange},
@@ -114,14 +110,14 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
                     rounds += 1;
                     run.migrate = from;
                     if rounds == ROUNDS || aborted {
-                        self.release_targets(&mut run);
+                        // A scan that was cut short may have isolated some.
+                        self.put_back_sources(&mut run);
                         return Err(RangeError::Busy(self.pfn(from)));
                     }
                 }
             }
             block = stop;
         }
-        self.release_targets(&mut run);
         self.owner.drain_lru();
         self.pages.drain_all(cpu, Some(run.zone()));
         let mut run = Run::new(cpu, zone, goal, span);
@@ -144,16 +140,11 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
             while let Some(frame) = run.targets[order].pop_head(self.pages.records()) {
                 let held = self.pages.tables().frame(frame).order();
                 for single in frame..frame + (1 << held) {
-                    self.hand_out_single(single);
+                    self.set_target(single, 0);
+                    self.pages.tables().hand_out(single, Allocated { order: 0, movable: true });
                 }
             }
         }
         run.nr_targets = 0;
-    }
-
-    fn hand_out_single(&self, frame: u32) {
-        let tables = self.pages.tables();
-        tables.set_frame(frame, Frame::busy(0, tables.block_type(frame)));
-        tables.hand_out(frame, Allocated { order: 0, movable: true });
     }
 }

@@ -176,7 +176,8 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
         word.store(self.pfn(at).0);
     }
 
-    pub(super) fn is_at_init(&self, word: &P::Word, at: Place) -> core::cmp::Ordering {
+    /// How a place compares with a cached frame number.
+    pub(super) fn cmp_cached(&self, word: &P::Word, at: Place) -> core::cmp::Ordering {
         at.cmp(&self.place(word))
     }
 
@@ -252,7 +253,7 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
         }
         // Never taken back: a record that serves several zones carries it on.
         run.whole_zone |= if self.has(CompactFeatures::F21) {
-            self.is_at_init(&zone.init_migrate, run.migrate).is_le()
+            self.cmp_cached(&zone.init_migrate, run.migrate).is_le()
         } else {
             run.migrate == span.start
         };
@@ -424,7 +425,9 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
         }
         self.state.count(Count::MigrateScanned, run.migrate_scanned);
         self.state.count(Count::FreeScanned, run.free_scanned);
-        if !run.goal.direct && run.goal.order.is_some() {
+        // Proactive runs count as the daemon's since about 6.7 (§6.1).
+        let proactive = run.goal.proactive.is_some() && self.fixed(CompactFixes::EXACT_POSITIONS);
+        if !run.goal.direct && (run.goal.order.is_some() || proactive) {
             self.state.count(Count::DaemonMigrateScanned, run.migrate_scanned);
             self.state.count(Count::DaemonFreeScanned, run.free_scanned);
         }

@@ -78,8 +78,8 @@ impl Sources {
 enum Look {
     /// 2^order frames are free.
     Free(u8),
-    /// No source; the frames that it takes up.
-    Fixed(Place),
+    /// No source.
+    Fixed,
     /// A compound page that is passed over; its order.
     Large(u8),
     Lru(LruUse),
@@ -264,11 +264,7 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
                 scan.at += rest;
                 self.fail(run, scan)
             }
-            Look::Fixed(frames) => {
-                debug_assert!(frames == 1, "a frame at a time");
-                self.fail(run, scan)
-            }
-            Look::Large(_) => self.fail(run, scan),
+            Look::Fixed | Look::Large(_) => self.fail(run, scan),
             Look::Driver => self.take(run, scan, 0),
             Look::Lru(page) => self.scan_lru(run, scan, page),
         }
@@ -419,10 +415,10 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
             return Look::Free(state.order());
         }
         if !state.is_busy() || tables.links.at(frame).allocated(frame).is_none() {
-            return Look::Fixed(1);
+            return Look::Fixed;
         }
         match self.owner.page(self.pfn(at)) {
-            PageUse::Fixed => Look::Fixed(1),
+            PageUse::Fixed => Look::Fixed,
             PageUse::Compound(order) => Look::Large(order.get()),
             PageUse::Lru(page) => Look::Lru(page),
             PageUse::Driver => Look::Driver,

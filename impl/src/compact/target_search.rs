@@ -73,7 +73,7 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
     fn is_at_start(&self, run: &Run) -> bool {
         if self.has(CompactFeatures::F21) {
             let init = &self.state.zone(run.zone).init_free;
-            self.is_at_init(init, run.free).is_ge()
+            self.cmp_cached(init, run.free).is_ge()
         } else {
             run.free == run.span.last_block()
         }
@@ -231,10 +231,10 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
         let cached = &self.state.zone(run.zone).cached_free;
         let Some(highest) = highest else { return };
         if self.has(CompactFeatures::F18) {
-            if self.is_at_init(cached, highest).is_ge() {
+            if self.cmp_cached(cached, highest).is_ge() {
                 self.store(cached, highest - run.span.pageblock());
             }
-        } else if self.is_at_init(cached, highest).is_gt() {
+        } else if self.cmp_cached(cached, highest).is_gt() {
             self.store(cached, highest);
         }
     }

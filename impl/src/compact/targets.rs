@@ -44,7 +44,7 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
         run.nr_targets += 1 << order;
     }
 
-    fn set_target(&self, frame: u32, order: u8) {
+    pub(super) fn set_target(&self, frame: u32, order: u8) {
         let tables = self.pages.tables();
         tables.set_frame(frame, Frame::busy(order, tables.block_type(frame)));
     }
@@ -159,7 +159,7 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
             block
         };
         let cached = &self.state.zone(run.zone).cached_free;
-        if self.is_at_init(cached, next).is_lt() {
+        if self.cmp_cached(cached, next).is_lt() {
             self.store(cached, next);
         }
     }

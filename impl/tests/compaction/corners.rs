@@ -341,3 +341,31 @@ fn pages_without_a_handler_are_tried_once_or_ten_times() {
         assert_eq!(times, expected, "{mode:?}");
     }
 }
+
+/// A signal in the middle of a pageblock, when pages of it are isolated already.
+#[test]
+fn a_range_that_a_signal_cuts_short_leaves_nothing_isolated() {
+    let mut bench = scene(NEW, 20);
+    // Every second frame of this pageblock is free: the signal is seen before the batch is full.
+    let range = PfnRange { start: Pfn(block(60)), end: Pfn(block(61)) };
+    *bench.owner.fatal_page.get_mut().unwrap() = Some(Pfn(block(60) + 2));
+    let tokens = bench.tokens();
+    let taken = bench.compactor().range(CPU, range, MigrateType::Movable);
+    assert_eq!(taken, Err(RangeError::Busy(range.start)));
+    bench.check(0);
+    assert_eq!(bench.tokens(), tokens);
+}
+
+/// compaction.md §6.1: proactive runs are the daemon's in 6.12, and nobody's in 6.1.
+#[test]
+fn proactive_scans_are_the_daemons_since_6_7() {
+    for (rules, counted) in [(NEW, true), (CompactRules::linux_6_1(), false)] {
+        let bench = scene(rules, 20);
+        assert!(bench.compactor().proactive(CPU, NodeId(0), 20));
+        let counters = bench.state.counters();
+        let daemon = [counters.daemon_migrate_scanned, counters.daemon_free_scanned];
+        let all = [counters.migrate_scanned, counters.free_scanned];
+        assert!(all[0] > 0);
+        assert_eq!(daemon, if counted { all } else { [0; 2] });
+    }
+}

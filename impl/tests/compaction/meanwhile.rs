@@ -174,16 +174,7 @@ fn a_batch_of_large_pages_ends_at_32_or_more() {
     }
     bench.pages.drain_all(CPU, None);
     let pages = bench.owner.pages.get_mut().unwrap();
-    let page = |token, order| Page {
-        token,
-        lru: LruUse { order: Order::of(order), ..LruUse::ANON },
-        isolated: false,
-        again: 0,
-        busy: false,
-        no_handler: false,
-        freed: false,
-        other: None,
-    };
+    let page = |token, order| Page::new(token, LruUse { order: Order::of(order), ..LruUse::ANON });
     pages.insert(Pfn(1027), page(1027, 0));
     for pfn in large.iter().filter(|pfn| pfn.0 < 1088) {
         pages.insert(*pfn, page(pfn.0, 2));

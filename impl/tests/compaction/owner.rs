@@ -45,11 +45,29 @@ pub(crate) struct Page {
     pub(crate) other: Option<PageUse>,
 }
 
+impl Page {
+    /// A page that moves whenever it is asked to.
+    pub(crate) fn new(token: u64, lru: LruUse) -> Self {
+        Self {
+            token,
+            lru,
+            isolated: false,
+            again: 0,
+            busy: false,
+            no_handler: false,
+            freed: false,
+            other: None,
+        }
+    }
+}
+
 #[derive(Default)]
 pub(crate) struct Owner {
     pub(crate) pages: Mutex<BTreeMap<Pfn, Page>>,
     pub(crate) events: Mutex<Vec<CompactEvent>>,
     pub(crate) signal: AtomicBool,
+    /// A fatal signal comes when this page is isolated.
+    pub(crate) fatal_page: Mutex<Option<Pfn>>,
     pub(crate) contended: AtomicBool,
     /// Isolated pages that other compactors hold.
     pub(crate) isolated_by_others: Mutex<u64>,
@@ -75,6 +93,9 @@ impl PageMover for Owner {
         let page = pages.get_mut(&pfn).expect("only pages of the owner are isolated");
         assert!(!page.isolated, "{pfn} is isolated twice");
         page.isolated = true;
+        if *self.fatal_page.lock().unwrap() == Some(pfn) {
+            self.signal.store(true, Relaxed);
+        }
         true
     }
 
@@ -196,17 +217,7 @@ impl Bench {
     pub(crate) fn fill(&mut self) {
         while let Some(pfn) = self.take(Order::ZERO, Gfp::HIGHUSER_MOVABLE) {
             self.next += 1;
-            let page = Page {
-                token: self.next,
-                lru: LruUse::ANON,
-                isolated: false,
-                again: 0,
-                busy: false,
-                no_handler: false,
-                freed: false,
-                other: None,
-            };
-            self.owner.pages.get_mut().unwrap().insert(pfn, page);
+            self.owner.pages.get_mut().unwrap().insert(pfn, Page::new(self.next, LruUse::ANON));
         }
     }
 

@@ -32,10 +32,7 @@ mod slow;
 mod watermark;
 mod work;
 
-pub use compaction::{
-    Blocks, CompactGoal, CompactPhase, CompactPicture, CompactSeen, Home, compact_gap,
-    deferral_after, is_suitable,
-};
+pub use compaction::{CompactGoal, CompactPhase, CompactPicture, CompactSeen, Home};
 pub use live::{Live, LiveBlock, Runs};
 pub use observation::{
     Ask, CachedBlock, Decision, FreeBlock, LinuxView, Lists, Numbers, Observation, Past, Probe,

@@ -29,6 +29,10 @@ pub struct EngineLine {
     pub marks: Vec<MarkLine>,
     /// The most calls that a CPU made while a drain's work was queued on it.
     pub longest_wait: u64,
+    /// Runs of compaction that an oracle says could have made a block.
+    pub blocks_possible: u64,
+    /// Of these, those that made one.
+    pub blocks_made: u64,
     /// Whole seconds.
     pub seconds: u64,
 }
@@ -110,6 +114,8 @@ impl CheckReport {
                 canaries: (found + report.canaries_missed.len()) as u64,
                 marks: lines(&report.marks).filter(|mark| mark.reached > 0).collect(),
                 longest_wait: report.marks.longest_wait,
+                blocks_possible: report.completeness.possible,
+                blocks_made: report.completeness.found,
                 seconds: report.seconds.round() as u64,
             });
             for canary in &report.canaries_missed {

@@ -2,6 +2,7 @@
 
 use super::error::TraceErrorKind;
 use super::reader::Fields;
+use crate::script::RESULTS;
 use mmspec_model::contract::CompactResult;
 use mmspec_model::vocab::{Pfn, PfnRange};
 use std::fmt;
@@ -94,16 +95,9 @@ impl fmt::Display for CompactStep {
     }
 }
 
-/// The names of results in the tracepoints, and what they stand for.
-const RESULTS: [(&str, CompactResult); 9] = [
+/// Names of results that only tracepoints have; the others are those of scripts.
+const TRACED: [(&str, CompactResult); 2] = [
     ("not_suitable_zone", CompactResult::NotSuitable),
-    ("skipped", CompactResult::Skipped),
-    ("deferred", CompactResult::Deferred),
-    ("continue", CompactResult::Continue),
-    ("complete", CompactResult::Complete),
-    ("partial_skipped", CompactResult::PartialSkipped),
-    ("contended", CompactResult::Contended),
-    ("success", CompactResult::Success),
     ("no_suitable_page", CompactResult::Continue),
 ];
 
@@ -187,6 +181,6 @@ fn result(
     field: &'static str,
 ) -> Result<CompactResult, TraceErrorKind> {
     let name = fields.raw(key).ok_or_else(|| fields.missing(field))?;
-    let known = RESULTS.iter().find(|(known, _)| known.as_bytes() == name);
+    let known = RESULTS.iter().chain(&TRACED).find(|(known, _)| known.as_bytes() == name);
     known.map(|(_, result)| *result).ok_or_else(|| fields.missing(field))
 }

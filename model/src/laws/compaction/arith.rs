@@ -1,4 +1,4 @@
-//! The arithmetic of suitability and deferral, recomputed (compaction.md §1.8).
+//! The arithmetic of suitability, recomputed (compaction.md §1.8).
 
 use crate::vocab::{AllocFlags, Mark, NR_PAGE_ORDERS, Order, Rules, ZoneKind, ZoneState};
 
@@ -6,22 +6,20 @@ use crate::vocab::{AllocFlags, Mark, NR_PAGE_ORDERS, Order, Rules, ZoneKind, Zon
 const EXTFRAG_THRESHOLD: i64 = 500;
 
 /// Pages that must be free for a run to have room (compact_gap).
-#[must_use]
-pub const fn compact_gap(order: Order) -> u64 {
+const fn compact_gap(order: Order) -> u64 {
     2 << order.get()
 }
 
 /// Free blocks in numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Blocks {
+pub(super) struct Blocks {
     /// Free blocks by order, whatever their type.
-    pub by_order: [u64; NR_PAGE_ORDERS],
+    pub(super) by_order: [u64; NR_PAGE_ORDERS],
 }
 
 impl Blocks {
     /// Those of a zone.
-    #[must_use]
-    pub fn of(zone: &ZoneState) -> Self {
+    pub(super) fn of(zone: &ZoneState) -> Self {
         Self { by_order: zone.nr_free.map(|types| types.iter().sum()) }
     }
 
@@ -30,8 +28,7 @@ impl Blocks {
     }
 
     /// The fragmentation index in thousandths.
-    #[must_use]
-    pub fn fragmentation_index(&self, order: Order) -> i64 {
+    fn fragmentation_index(&self, order: Order) -> i64 {
         let blocks: u64 = self.by_order.iter().sum();
         if blocks == 0 {
             return 0;
@@ -42,23 +39,15 @@ impl Blocks {
         let requested = 1 << order.get();
         1000 - ((1000 + self.pages() * 1000 / requested) / blocks) as i64
     }
-
-    /// Free memory that is not in blocks of the order, in percent.
-    #[must_use]
-    pub fn external_fragmentation(&self, order: Order) -> u64 {
-        let free = self.pages();
-        if free == 0 {
-            return 0;
-        }
-        let above = self.by_order.iter().enumerate().skip(order.index());
-        let good: u64 = above.map(|(order, blocks)| blocks << order).sum();
-        (free - good) * 100 / free
-    }
 }
 
 /// Whether a zone is suitable for a run for `order` within zones up to `highest`.
-#[must_use]
-pub fn is_suitable(rules: &Rules, zone: &ZoneState, order: Order, highest: ZoneKind) -> bool {
+pub(super) fn is_suitable(
+    rules: &Rules,
+    zone: &ZoneState,
+    order: Order,
+    highest: ZoneKind,
+) -> bool {
     let costly = order > Order::COSTLY;
     let mark = if costly { Mark::Low } else { Mark::Min };
     let target = zone.marks[mark.index()] + zone.boost + compact_gap(order);
@@ -68,12 +57,6 @@ pub fn is_suitable(rules: &Rules, zone: &ZoneState, order: Order, highest: ZoneK
         let index = Blocks::of(zone).fragmentation_index(order);
         !(0..=EXTFRAG_THRESHOLD).contains(&index)
     })
-}
-
-/// Deferral after `failures` failed runs in a row: how many attempts are left out.
-#[must_use]
-pub const fn deferral_after(failures: u32) -> u64 {
-    (1 << if failures < 6 { failures } else { 6 }) - 1
 }
 
 #[cfg(test)]
@@ -106,19 +89,5 @@ mod tests {
             assert_eq!(blocks(counts).fragmentation_index(order), expected, "{counts:?}");
         }
         assert_eq!(blocks(&[(9, 1)]).fragmentation_index(order), -1000);
-    }
-
-    #[test]
-    fn external_fragmentation_counts_larger_blocks_as_what_they_hold() {
-        let order = Order::of(9);
-        assert_eq!(blocks(&[]).external_fragmentation(order), 0);
-        assert_eq!(blocks(&[(0, 512)]).external_fragmentation(order), 100);
-        assert_eq!(blocks(&[(0, 512), (9, 1)]).external_fragmentation(order), 50);
-        assert_eq!(blocks(&[(0, 512), (10, 1)]).external_fragmentation(order), 33);
-    }
-
-    #[test]
-    fn attempts_left_out_double_up_to_63() {
-        assert_eq!([1, 2, 3, 4, 5, 6, 7].map(deferral_after), [1, 3, 7, 15, 31, 63, 63]);
     }
 }

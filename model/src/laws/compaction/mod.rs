@@ -10,8 +10,6 @@ mod hints;
 mod moving;
 mod progress;
 
-pub use arith::{Blocks, compact_gap, deferral_after, is_suitable};
-
 use super::{Family, Law, Level, Observation, When};
 use crate::contract::{CompactEvent, CompactMode, CompactResult};
 use crate::vocab::{

@@ -1,7 +1,8 @@
 //! That runs end, and why.
 
 use super::super::{Broken, Observation, equal, holds};
-use super::{Blocks, CompactPhase, CompactPicture, CompactSeen, is_suitable, seen};
+use super::arith::{Blocks, is_suitable};
+use super::{CompactPhase, CompactPicture, CompactSeen, seen};
 use crate::contract::{CompactEvent, CompactMode, CompactResult};
 use crate::vocab::{CompactFeatures, CompactFixes, MigrateType, Order, Pfn, ZoneState};
 use alloc::format;
