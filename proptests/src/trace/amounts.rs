@@ -130,7 +130,14 @@ impl Engine<'_> {
                 self.cpus[cpu].tick_phase = Some(time % SECOND);
                 self.cpus[cpu].amount = Amount::Tick { zone: z, drained: pages, at: time };
             }
-            _ => self.sizes[z][owner].change_count(-(pages as i64)),
+            _ => {
+                // What the owner drained itself is judged by what its lists held before this.
+                let own = self.cpus[owner].amount;
+                if owner != cpu && matches!(own, Amount::Free { .. } | Amount::Tick { .. }) {
+                    self.complete_amount(owner, None);
+                }
+                self.sizes[z][owner].change_count(-(pages as i64));
+            }
         }
     }
 

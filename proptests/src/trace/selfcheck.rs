@@ -393,3 +393,21 @@ mod planted {
         Some(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Folder;
+
+    /// Kept scripts are played as traces too: what once was explained wrongly is among them.
+    #[test]
+    fn traces_of_kept_scripts_are_explained() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/regressions");
+        let mut events = 0;
+        for (path, script) in Folder::new(folder).scripts().unwrap() {
+            events += check_both(&script)
+                .unwrap_or_else(|finding| panic!("{}: {}", path.display(), finding.what));
+        }
+        assert!(events > 200, "{events} events");
+    }
+}
