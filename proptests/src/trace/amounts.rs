@@ -113,6 +113,8 @@ impl Engine<'_> {
         let pages = order.pages();
         let owner = self.cpus[cpu].draining.map_or(cpu, |(owner, ..)| owner);
         let own_task = state.committed.is_some_and(|(_, _, pid)| pid == self.pid);
+        // The amount may be judged long after: at this CPU's next event, which may never come.
+        self.cpus[cpu].near |= owner == cpu && (self.is_low(z) || self.flagged[z]);
         match self.cpus[cpu].amount {
             Amount::Free { zone, order, drained, .. } if zone == z && own_task && owner == cpu => {
                 let (drained, by_worker) = (drained + pages, self.in_worker);
@@ -156,7 +158,8 @@ impl Engine<'_> {
             return;
         }
         let amount = std::mem::take(&mut self.cpus[cpu].amount);
-        if self.near_marks(amount, cpu) {
+        let near = std::mem::take(&mut self.cpus[cpu].near);
+        if self.near_marks(amount, cpu, near) {
             return;
         }
         let flags = ZoneFlags::empty();
@@ -240,15 +243,15 @@ impl Engine<'_> {
 
     /// Near the marks two flags of the zone decide too (below HIGH, reclaim active), and no event
     /// shows them. Then the amount is left open and nothing is known of the lists' numbers, until a
-    /// drain far from the marks has cleared the flags (§2.5).
-    fn near_marks(&mut self, amount: Amount, cpu: usize) -> bool {
+    /// drain far from the marks has cleared the flags (§2.5). `near`: it was so when pages were drained.
+    fn near_marks(&mut self, amount: Amount, cpu: usize, near: bool) -> bool {
         let (kind, z) = match amount {
             Amount::Refill(run, ..) => (Kind::Refill, run.z),
             Amount::Free { zone, drained: 1.., .. } => (Kind::DrainCount, zone),
             _ => return false,
         };
         let low = self.is_low(z);
-        if !low && !self.flagged[z] {
+        if !low && !near && !self.flagged[z] {
             return false;
         }
         self.flagged[z] = low || kind != Kind::DrainCount;

@@ -52,6 +52,8 @@ pub(super) struct CpuState {
     pub(super) amount: Amount,
     /// The refill before this event noted the allocation at hand.
     pub(super) noted: bool,
+    /// Its zone was near its marks when pages of the amount were drained.
+    pub(super) near: bool,
     /// Microseconds within a second at which its periodic worker runs.
     pub(super) tick_phase: Option<u64>,
     /// The turn of the worker that is allowed for, and whether it goes on.
