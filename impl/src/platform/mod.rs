@@ -20,7 +20,7 @@ mod sync;
 pub use biased::{BiasedGuard, BiasedLock};
 
 pub use spin::{Relax, SpinGuard, SpinLock, SpinLoop};
-pub use spin_platform::SpinPlatform;
+pub use spin_platform::{SpinPlatform, Total};
 #[cfg(feature = "std")]
 pub use std_platform::{StdPlatform, YieldAfterSpins};
 
@@ -32,6 +32,9 @@ pub trait Platform: 'static {
     /// A word that is read without a lock. All uses are statistics or hints that a later check
     /// under a lock makes good, so relaxed ordering is enough.
     type Word: Word;
+    /// A word whose operations all threads see in one order: limits against usage (memcg-slub.md §1.4), and
+    /// the state of slabs, whose objects it publishes.
+    type Ordered: Ordered;
     /// The zone lock (and the few locks of slow paths). In a kernel: interrupts are off while it
     /// is held.
     type ZoneLock<T: Send + 'static>: Lock<T>;
@@ -100,6 +103,9 @@ pub trait Word: Send + Sync + 'static {
         false
     }
 }
+
+/// A [`Word`] whose operations are sequentially consistent.
+pub trait Ordered: Word {}
 
 /// A lock that owns what it guards.
 pub trait Lock<T>: Send + Sync {

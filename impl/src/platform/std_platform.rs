@@ -1,6 +1,6 @@
 //! The platform of ordinary processes: locks that spin, then yield.
 
-use super::{BiasedLock, Platform, Relax, SpinLock};
+use super::{BiasedLock, Platform, Relax, SpinLock, Total};
 use core::{sync::atomic::AtomicU64, time::Duration};
 
 /// Spins for longer and longer, then gives the processor away: the holder may have been preempted.
@@ -33,6 +33,7 @@ pub struct StdPlatform;
 
 impl Platform for StdPlatform {
     type Word = AtomicU64;
+    type Ordered = Total;
     type ZoneLock<T: Send + 'static> = SpinLock<T, YieldAfterSpins>;
     type PcpLock<T: Send + 'static> = BiasedLock<T>;
 

@@ -11,8 +11,10 @@ mod capability;
 mod compact;
 mod drain;
 mod frame;
+mod memcg;
 mod request;
 mod run;
+mod slab;
 mod slow;
 
 pub use capability::{
@@ -24,8 +26,12 @@ pub use compact::{
 };
 pub use drain::{DrainBegun, DrainWork};
 pub use frame::{FrameAllocator, FrameCounters, PageAllocator};
+pub use memcg::{
+    ChargeTask, MemcgCall, MemcgDone, MemcgError, MemcgReply, MemcgStep, MemoryCgroups, OomOutcome,
+};
 pub use request::{Outcome, Refusal, Request, Task, TaskFlags};
 pub use run::{FixedPlace, Resize, Run, RunAllocator};
+pub use slab::{SlabCaches, SlabError, SlabPages};
 pub use slow::{
     CompactPriority, CompactResult, KswapdReply, KswapdStep, Nodes, SlowPath, SlowReply, SlowStep,
 };

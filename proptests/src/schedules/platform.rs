@@ -3,7 +3,7 @@
 use super::chance;
 use super::locks::{self, Hold, LockClass, LockName};
 use mmspec_impl::Platform;
-use mmspec_impl::platform::{Lock, PcpLock, Word};
+use mmspec_impl::platform::{Lock, Ordered, PcpLock, Word};
 use mmspec_model::vocab::ZoneIdx;
 use shuttle::sync::atomic::{AtomicBool as ShuttleBool, Ordering};
 use shuttle::sync::{Mutex, MutexGuard, PoisonError};
@@ -89,6 +89,8 @@ macro_rules! word {
 
 word!(FineWord, |value| Self { value: AtomicU64::new(value), point: ShuttleBool::new(false) });
 word!(CoarseWord, |value| Self(AtomicU64::new(value)));
+
+impl Ordered for FineWord {}
 
 /// A lock of shuttle: it decides who holds the value, which lies in a lock that is always open then.
 #[derive(Debug)]
@@ -208,6 +210,7 @@ fn wake_kswapd(zone: ZoneIdx) {
 
 impl Platform for Fine {
     type Word = FineWord;
+    type Ordered = FineWord;
     type ZoneLock<T: Send + 'static> = ShuttleLock<T>;
     type PcpLock<T: Send + 'static> = ShuttleLock<T>;
 
@@ -222,6 +225,7 @@ impl Platform for Fine {
 
 impl Platform for Coarse {
     type Word = CoarseWord;
+    type Ordered = FineWord;
     type ZoneLock<T: Send + 'static> = ShuttleLock<T>;
     type PcpLock<T: Send + 'static> = ShuttleLock<T>;
 

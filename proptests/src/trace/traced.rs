@@ -40,6 +40,7 @@ pub(super) struct Recording;
 
 impl Platform for Recording {
     type Word = <StdPlatform as Platform>::Word;
+    type Ordered = <StdPlatform as Platform>::Ordered;
     type ZoneLock<T: Send + 'static> = <StdPlatform as Platform>::ZoneLock<T>;
     type PcpLock<T: Send + 'static> = <StdPlatform as Platform>::PcpLock<T>;
 
