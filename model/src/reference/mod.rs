@@ -21,6 +21,7 @@
 //! | `kswapd`, `nodes` | the nodes and their daemon (§4.5) |
 //! | [`SlowWalk`] | the slow path (§4.4) |
 //! | `observe` | what can be seen |
+//! | [`memcg`] | memory cgroups (memcg-slub.md §1 to §3) |
 //! | [`steps`] | the same operations cut at their locks |
 
 mod alloc;
@@ -36,6 +37,7 @@ mod highatomic;
 mod isolate;
 mod kswapd;
 mod list;
+pub mod memcg;
 mod nodes;
 mod observe;
 pub mod pcp;

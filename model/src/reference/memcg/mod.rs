@@ -1,0 +1,481 @@
+//! Memory cgroups, exact and sequential (memcg-slub.md §1 to §3).
+
+mod charge;
+mod counter;
+mod high;
+mod objects;
+mod protection;
+mod stock;
+
+use crate::contract::{MemcgCall, MemcgDone, MemcgError, MemcgReply, MemcgStep, MemoryCgroups};
+use crate::vocab::{
+    CounterKind, CpuId, MAX_MEMCGS, MemcgEvent, MemcgId, MemcgRules, MemcgState, PageCounterState,
+    StockState,
+};
+use charge::{Charge, Purpose};
+use counter::Counter;
+use high::{High, What, Write};
+use std::vec;
+use std::vec::Vec;
+use stock::Stock;
+
+/// A group.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Group {
+    parent: Option<MemcgId>,
+    online: bool,
+    memory: Counter,
+    swap: Counter,
+    local: [u64; MemcgEvent::COUNT],
+    events: [u64; MemcgEvent::COUNT],
+    kernel: i64,
+    references: u64,
+    /// Of the objcg made with this group.
+    charged_bytes: u64,
+    objcg_owner: MemcgId,
+    objcg_references: u64,
+}
+
+impl Group {
+    const fn new(id: MemcgId, parent: Option<MemcgId>) -> Self {
+        Self {
+            parent,
+            online: true,
+            memory: Counter::NEW,
+            swap: Counter::NEW,
+            local: [0; MemcgEvent::COUNT],
+            events: [0; MemcgEvent::COUNT],
+            kernel: 0,
+            references: 0,
+            charged_bytes: 0,
+            objcg_owner: id,
+            objcg_references: 0,
+        }
+    }
+}
+
+/// All groups.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Tree(Vec<Group>);
+
+impl Tree {
+    fn group(&self, memcg: MemcgId) -> &Group {
+        &self.0[usize::from(memcg.0)]
+    }
+
+    fn group_mut(&mut self, memcg: MemcgId) -> &mut Group {
+        &mut self.0[usize::from(memcg.0)]
+    }
+
+    fn counter_mut(&mut self, memcg: MemcgId, kind: CounterKind) -> &mut Counter {
+        let group = self.group_mut(memcg);
+        match kind {
+            CounterKind::Memory => &mut group.memory,
+            CounterKind::Swap => &mut group.swap,
+        }
+    }
+
+    /// Whether `memcg` is `root` or below it.
+    fn is_below(&self, memcg: MemcgId, root: MemcgId) -> bool {
+        self.levels(memcg).contains(&root)
+    }
+}
+
+/// A handle of memory.peak (memcg-slub.md §1.6).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Peak {
+    memcg: MemcgId,
+    open: bool,
+    /// Its own value once it was written to.
+    local: Option<u64>,
+}
+
+/// The specification of memory cgroups.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Reference {
+    rules: MemcgRules,
+    tree: Tree,
+    stocks: Vec<Stock>,
+    peaks: Vec<Peak>,
+}
+
+/// A call in progress.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Running(State);
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum State {
+    Charge(Charge),
+    High(High),
+    Write(Write),
+    Done(MemcgDone),
+}
+
+impl Reference {
+    /// The root alone, on `cpus` CPUs with empty stocks.
+    #[must_use]
+    pub fn new(rules: MemcgRules, cpus: u16) -> Self {
+        Self {
+            rules,
+            tree: Tree(vec![Group::new(MemcgId::ROOT, None)]),
+            stocks: vec![Stock::default(); usize::from(cpus)],
+            peaks: Vec::new(),
+        }
+    }
+
+    fn stock(&self, cpu: CpuId) -> &Stock {
+        &self.stocks[usize::from(cpu.0)]
+    }
+
+    fn stock_mut(&mut self, cpu: CpuId) -> &mut Stock {
+        &mut self.stocks[usize::from(cpu.0)]
+    }
+
+    fn known(&self, memcg: MemcgId) -> bool {
+        usize::from(memcg.0) < self.tree.0.len()
+    }
+
+    fn online(&self, memcg: MemcgId) -> bool {
+        self.known(memcg) && self.tree.group(memcg).online
+    }
+
+    /// An event, passed up (memcg-slub.md §6.1).
+    fn raise_event(&mut self, memcg: MemcgId, event: MemcgEvent) {
+        let at = event as usize;
+        self.tree.group_mut(memcg).local[at] += 1;
+        for level in self.tree.levels(memcg) {
+            if level == MemcgId::ROOT {
+                break;
+            }
+            self.tree.group_mut(level).events[at] += 1;
+            if self.rules.local_events {
+                break;
+            }
+        }
+    }
+
+    /// The state that a call begins in, or its end.
+    fn state_of(&mut self, cpu: CpuId, call: MemcgCall) -> State {
+        let gone = State::Done(MemcgDone::NoGroup);
+        let rules = self.rules;
+        match call {
+            MemcgCall::Charge { memcg, pages, gfp, task, over_high } => {
+                if !self.online(memcg) {
+                    return gone;
+                }
+                let task = (gfp, task, over_high);
+                State::Charge(Charge::new(&rules, cpu, (memcg, pages), task, Purpose::Folio))
+            }
+            MemcgCall::ChargeObject { objcg, bytes, gfp, task, over_high } => {
+                if !self.known(objcg) || objcg == MemcgId::ROOT {
+                    return gone;
+                }
+                let memcg = self.tree.group(objcg).objcg_owner;
+                let nested = task.contains(crate::contract::ChargeTask::NESTED);
+                if self.consume_bytes(cpu, objcg, bytes, nested) {
+                    self.hold_objcg(objcg, 1);
+                    return State::Done(MemcgDone::Charged { memcg, over_high, high_work: None });
+                }
+                let pages = bytes.div_ceil(objects::PAGE);
+                let task = (gfp, task, over_high);
+                let purpose = Purpose::Object { objcg, bytes };
+                State::Charge(Charge::new(&rules, cpu, (memcg, pages), task, purpose))
+            }
+            MemcgCall::ChargeKernelPages { objcg, pages, gfp, task, over_high } => {
+                if !self.known(objcg) || objcg == MemcgId::ROOT {
+                    return gone;
+                }
+                let memcg = self.tree.group(objcg).objcg_owner;
+                let task = (gfp, task, over_high);
+                State::Charge(Charge::new(
+                    &rules,
+                    cpu,
+                    (memcg, pages),
+                    task,
+                    Purpose::Kernel { objcg },
+                ))
+            }
+            MemcgCall::OverHigh { memcg, over_high, task } => {
+                if !self.online(memcg) {
+                    return gone;
+                }
+                State::High(High::new(memcg, over_high, task))
+            }
+            MemcgCall::WriteMax { memcg, pages, nonblock } => {
+                if !self.online(memcg) || memcg == MemcgId::ROOT {
+                    return gone;
+                }
+                self.tree.group_mut(memcg).memory.max = pages;
+                let write = Write::new(cpu, memcg, pages, What::Max);
+                if nonblock { State::Done(MemcgDone::Ok) } else { State::Write(write) }
+            }
+            MemcgCall::WriteHigh { memcg, pages, nonblock } => {
+                if !self.online(memcg) || memcg == MemcgId::ROOT {
+                    return gone;
+                }
+                self.tree.group_mut(memcg).memory.high = pages;
+                let write = Write::new(cpu, memcg, pages, What::High);
+                if nonblock { State::Done(MemcgDone::Ok) } else { State::Write(write) }
+            }
+            MemcgCall::Reclaim { memcg, pages } => {
+                if !self.online(memcg) {
+                    return gone;
+                }
+                State::Write(Write::new(cpu, memcg, pages, What::Reclaim))
+            }
+        }
+    }
+
+    /// Go on; the first time without a reply.
+    fn step(&mut self, running: &mut Running, reply: Option<MemcgReply>) -> MemcgStep {
+        let step = match (&mut running.0, reply) {
+            (State::Done(done), _) => return MemcgStep::Done(*done),
+            (State::Charge(charge), None) => self.charge_on(charge),
+            (State::Charge(charge), Some(reply)) => self.charge_reply(charge, reply),
+            (State::High(high), None) => Ok(self.high_on(high)),
+            (State::High(high), Some(reply)) => Ok(self.high_reply(high, reply)),
+            (State::Write(write), None) => Ok(self.write_on(write)),
+            (State::Write(write), Some(reply)) => Ok(self.write_reply(write, reply)),
+        };
+        match step {
+            Ok(MemcgStep::Done(done)) => {
+                running.0 = State::Done(done);
+                MemcgStep::Done(done)
+            }
+            Ok(step) => step,
+            Err(high) => {
+                running.0 = State::High(high);
+                self.step(running, None)
+            }
+        }
+    }
+}
+
+fn shown(counter: &Counter) -> PageCounterState {
+    PageCounterState {
+        usage: counter.used(),
+        max: counter.max,
+        min: counter.min,
+        low: counter.low,
+        high: counter.high,
+        min_usage: counter.min_usage,
+        low_usage: counter.low_usage,
+        children_min_usage: counter.children_min_usage,
+        children_low_usage: counter.children_low_usage,
+        emin: counter.emin,
+        elow: counter.elow,
+        watermark: counter.watermark,
+        local_watermark: counter.local_watermark,
+        failcnt: counter.failcnt,
+    }
+}
+
+impl MemoryCgroups for Reference {
+    type Running = Running;
+
+    fn memcg_rules(&self) -> MemcgRules {
+        self.rules
+    }
+
+    fn create(&mut self, parent: MemcgId) -> Result<MemcgId, MemcgError> {
+        if !self.online(parent) {
+            return Err(MemcgError::NoGroup);
+        }
+        if self.tree.0.len() >= MAX_MEMCGS {
+            return Err(MemcgError::TooMany);
+        }
+        let memcg = MemcgId(self.tree.0.len() as u16);
+        self.tree.0.push(Group::new(memcg, Some(parent)));
+        self.hold(parent, 1);
+        Ok(memcg)
+    }
+
+    fn offline(&mut self, cpu: CpuId, memcg: MemcgId) -> Result<(), MemcgError> {
+        if !self.online(memcg) {
+            return Err(MemcgError::NoGroup);
+        }
+        let Some(parent) = self.tree.group(memcg).parent else { return Err(MemcgError::Root) };
+        if self.tree.0.iter().any(|group| group.online && group.parent == Some(memcg)) {
+            return Err(MemcgError::Busy);
+        }
+        self.tree.group_mut(memcg).memory.min = 0;
+        self.tree.group_mut(memcg).memory.low = 0;
+        self.tree.claim_anew(memcg);
+        // Its own objcg and those that it inherited.
+        for group in &mut self.tree.0 {
+            if group.objcg_owner == memcg {
+                group.objcg_owner = parent;
+            }
+        }
+        self.drain_stocks(cpu, memcg);
+        self.tree.group_mut(memcg).online = false;
+        self.end_objcg(memcg);
+        // Nothing may be left that keeps it.
+        self.release(memcg, 0);
+        Ok(())
+    }
+
+    fn begin(&mut self, cpu: CpuId, call: MemcgCall) -> (Running, MemcgStep) {
+        let mut running = Running(self.state_of(cpu, call));
+        let step = self.step(&mut running, None);
+        (running, step)
+    }
+
+    fn go_on(&mut self, running: &mut Running, reply: MemcgReply) -> MemcgStep {
+        self.step(running, Some(reply))
+    }
+
+    fn uncharge(&mut self, memcg: MemcgId, pages: u32) {
+        if memcg != MemcgId::ROOT {
+            self.tree.uncharge_walk(CounterKind::Memory, memcg, u64::from(pages));
+            self.release(memcg, u64::from(pages));
+        }
+    }
+
+    fn refill(&mut self, cpu: CpuId, memcg: MemcgId, pages: u32, nested: bool) {
+        if memcg != MemcgId::ROOT {
+            self.refill_stock(cpu, memcg, pages, nested);
+            self.release(memcg, u64::from(pages));
+        }
+    }
+
+    fn charge_replacement(&mut self, memcg: MemcgId, pages: u32) {
+        if memcg != MemcgId::ROOT {
+            self.tree.charge_forced(CounterKind::Memory, memcg, u64::from(pages));
+            self.hold(memcg, u64::from(pages));
+        }
+    }
+
+    fn uncharge_object(&mut self, cpu: CpuId, objcg: MemcgId, bytes: u32, nested: bool) {
+        self.refill_bytes(cpu, objcg, bytes, true, nested);
+        self.release_objcg(objcg, 1);
+    }
+
+    fn uncharge_kernel_pages(&mut self, objcg: MemcgId, pages: u32) {
+        self.uncharge_of_objcg(objcg, pages);
+        self.release_objcg(objcg, u64::from(pages));
+    }
+
+    fn set_min(&mut self, memcg: MemcgId, pages: u64) -> Result<(), MemcgError> {
+        self.set_protection(memcg, |counter| counter.min = pages)
+    }
+
+    fn set_low(&mut self, memcg: MemcgId, pages: u64) -> Result<(), MemcgError> {
+        self.set_protection(memcg, |counter| counter.low = pages)
+    }
+
+    fn set_max_v1(
+        &mut self,
+        memcg: MemcgId,
+        kind: CounterKind,
+        pages: u64,
+    ) -> Result<(), MemcgError> {
+        if !self.online(memcg) {
+            return Err(MemcgError::NoGroup);
+        }
+        if memcg == MemcgId::ROOT {
+            return Err(MemcgError::Root);
+        }
+        let counter = self.tree.counter_mut(memcg, kind);
+        if counter.used() > pages {
+            return Err(MemcgError::Busy);
+        }
+        counter.max = pages;
+        Ok(())
+    }
+
+    fn charge_swap(&mut self, memcg: MemcgId, pages: u32) -> Result<MemcgId, MemcgError> {
+        if !self.known(memcg) {
+            return Err(MemcgError::NoGroup);
+        }
+        let levels = self.tree.levels(memcg);
+        let target = levels.into_iter().find(|level| self.online(*level)).unwrap_or(MemcgId::ROOT);
+        if target == MemcgId::ROOT {
+            return Ok(target);
+        }
+        self.tree
+            .try_charge(CounterKind::Swap, target, u64::from(pages))
+            .map_err(MemcgError::Limit)?;
+        self.hold(target, u64::from(pages));
+        Ok(target)
+    }
+
+    fn uncharge_swap(&mut self, memcg: MemcgId, pages: u32) {
+        if memcg != MemcgId::ROOT {
+            self.tree.uncharge_walk(CounterKind::Swap, memcg, u64::from(pages));
+            self.release(memcg, u64::from(pages));
+        }
+    }
+
+    fn drain_all_stock(&mut self, cpu: CpuId, root: MemcgId) {
+        self.drain_stocks(cpu, root);
+    }
+
+    fn run_stock_work(&mut self, cpu: CpuId) -> bool {
+        self.stock_work(cpu)
+    }
+
+    fn stock_cpu_dead(&mut self, cpu: CpuId) {
+        self.cpu_dead(cpu);
+    }
+
+    fn raise(&mut self, memcg: MemcgId, event: MemcgEvent) {
+        self.raise_event(memcg, event);
+    }
+
+    fn protection(&mut self, root: MemcgId, memcg: MemcgId) -> (u64, u64) {
+        self.effective(root, memcg)
+    }
+
+    fn open_peak(&mut self, memcg: MemcgId) -> u32 {
+        self.peaks.push(Peak { memcg, open: true, local: None });
+        self.peaks.len() as u32 - 1
+    }
+
+    fn reset_peak(&mut self, handle: u32) {
+        let memcg = self.peaks[handle as usize].memcg;
+        let usage = self.tree.group(memcg).memory.used();
+        self.tree.group_mut(memcg).memory.local_watermark = usage;
+        for (at, peak) in self.peaks.iter_mut().enumerate() {
+            if at == handle as usize {
+                peak.local = Some(usage);
+            } else if peak.open && peak.memcg == memcg {
+                peak.local = peak.local.map(|value| value.max(usage));
+            }
+        }
+    }
+
+    fn read_peak(&self, handle: u32) -> u64 {
+        let peak = &self.peaks[handle as usize];
+        let counter = &self.tree.group(peak.memcg).memory;
+        peak.local.map_or(counter.watermark, |value| value.max(counter.local_watermark))
+    }
+
+    fn close_peak(&mut self, handle: u32) {
+        self.peaks[handle as usize].open = false;
+    }
+
+    fn memcg_count(&self) -> usize {
+        self.tree.0.len()
+    }
+
+    fn memcg_state(&self, memcg: MemcgId) -> MemcgState {
+        let group = self.tree.group(memcg);
+        MemcgState {
+            parent: group.parent,
+            online: group.online,
+            memory: shown(&group.memory),
+            swap: shown(&group.swap),
+            local: group.local,
+            events: group.events,
+            kernel: group.kernel,
+            references: group.references,
+            charged_bytes: group.charged_bytes,
+            objcg_owner: group.objcg_owner,
+        }
+    }
+
+    fn stock_state(&self, cpu: CpuId) -> StockState {
+        self.stock(cpu).shown(cpu)
+    }
+}
