@@ -80,6 +80,7 @@ impl Bench {
             lists: None,
             runs: None,
             compaction: None,
+            memcg: None,
         };
         let mut count = 0;
         let answer = laws::by_id(law).expect("a law").judge(&seen, &mut count);

@@ -171,6 +171,7 @@ impl Run {
             lists: None,
             runs: None,
             compaction: None,
+            memcg: None,
         };
         for law in [
             "conservation",

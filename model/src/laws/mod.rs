@@ -16,6 +16,7 @@
 //! | the slow path and kswapd | `slow` |
 //! | nodes: counters, reserves, turns | `nodes` |
 //! | compaction | `compaction` |
+//! | memory cgroups | `memcg` |
 //! | counters | `counters` |
 
 mod buddy;
@@ -23,6 +24,7 @@ mod compaction;
 mod counters;
 mod drain;
 mod live;
+mod memcg;
 mod nodes;
 mod observation;
 mod ownership;
@@ -34,6 +36,7 @@ mod work;
 
 pub use compaction::{CompactGoal, CompactPhase, CompactPicture, CompactSeen, Home};
 pub use live::{Live, LiveBlock, Runs};
+pub use memcg::{MemcgDid, MemcgHeld, MemcgPicture, MemcgSeen};
 pub use observation::{
     Ask, CachedBlock, Decision, FreeBlock, LinuxView, Lists, Numbers, Observation, Past, Probe,
     RunRequest, RunView, Setting, Step, World,
@@ -129,6 +132,8 @@ pub enum Family {
     Nodes,
     /// Compaction.
     Compaction,
+    /// Memory cgroups.
+    Memcg,
     /// Counters.
     Counters,
 }
@@ -145,6 +150,7 @@ impl Family {
             Self::Progress => "progress",
             Self::Nodes => "nodes",
             Self::Compaction => "compaction",
+            Self::Memcg => "memcg",
             Self::Counters => "counters",
         }
     }
@@ -217,6 +223,7 @@ pub fn all() -> impl Iterator<Item = &'static Law> + Clone {
         .chain(slow::LAWS)
         .chain(nodes::LAWS)
         .chain(compaction::LAWS)
+        .chain(memcg::LAWS)
         .chain(counters::LAWS)
 }
 

@@ -1,6 +1,6 @@
 //! What a law may look at.
 
-use super::{CompactSeen, KswapdSeen, Live, Runs, SlowSeen};
+use super::{CompactSeen, KswapdSeen, Live, MemcgSeen, Runs, SlowSeen};
 use crate::contract::{CpuHotplug, DrainBegun, Nodes, Observe, Outcome, Request, Run};
 use crate::vocab::{
     AllocFlags, CpuId, EventCounters, Fallback, FreeListType, Gfp, Machine, MachineRef, Mark,
@@ -440,4 +440,6 @@ pub struct Observation<'a> {
     pub runs: Option<RunView<'a>>,
     /// A call of compaction.
     pub compaction: Option<&'a CompactSeen<'a>>,
+    /// An operation on memory cgroups.
+    pub memcg: Option<&'a MemcgSeen<'a>>,
 }

@@ -368,6 +368,7 @@ impl<'a> Bench<'a> {
             lists: None,
             runs: None,
             compaction: Some(&seen),
+            memcg: None,
         };
         let mut broke = None;
         for law in laws::all().filter(|law| law.family == laws::Family::Compaction) {

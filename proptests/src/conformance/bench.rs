@@ -215,6 +215,7 @@ impl<'a, A> Bench<'a, A> {
                 fresh,
             }),
             compaction: None,
+            memcg: None,
         };
         for law in laws::all().filter(|law| self.promise.levels.contains(&law.level)) {
             let count = self.exercised.entry(law.id).or_default();

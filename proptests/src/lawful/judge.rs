@@ -359,6 +359,7 @@ impl Bench<'_> {
             lists,
             runs: None,
             compaction: None,
+            memcg: None,
         };
         for law in &self.laws {
             let count = self.exercised.entry(law.id).or_default();

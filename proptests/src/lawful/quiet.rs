@@ -78,6 +78,7 @@ impl Quiet<'_> {
             lists: Some(lists),
             runs: None,
             compaction: None,
+            memcg: None,
         };
         for law in self.laws {
             let count = exercised.entry(law.id).or_default();
