@@ -7,7 +7,7 @@ use mmspec_model::picture::LEGEND;
 use mmspec_model::reference::Reference;
 use mmspec_proptests::check::{CheckReport, EngineLine};
 use mmspec_proptests::drive::catch;
-use mmspec_proptests::engine::Failure;
+use mmspec_proptests::engine::{Failure, OwnCase};
 use mmspec_proptests::script::Script;
 use mmspec_snapshots::explain;
 use std::fmt::{Display, Write};
@@ -32,7 +32,7 @@ pub(crate) fn failure(failure: &Failure) -> String {
             failure.operations()
         ));
         line(&format_args!("  saved to {}", file.display()));
-        if failure.runs.is_none() {
+        if failure.own.as_ref().is_none_or(OwnCase::replays) {
             line(&format_args!("  replay with: mmspec replay {}", file.display()));
         }
     }
@@ -132,8 +132,7 @@ mod tests {
             finding: Finding { kind: "merged".into(), what: "two buddies".into(), at: Some(1) },
             script: Script::parse("case.mms", text).expect("parses"),
             schedule: None,
-            runs: None,
-            compaction: None,
+            own: None,
             seed: 7,
             case: 3,
             operations_before: 40,

@@ -4,13 +4,18 @@ use crate::output::Out;
 use crate::{Verdict, args, input, show};
 use mmspec_proptests::check;
 use mmspec_proptests::compaction;
-use mmspec_proptests::engine::{Case, Failure};
+use mmspec_proptests::engine::{Case, Failure, OwnCase};
+use mmspec_proptests::flat::{self, Language};
+use mmspec_proptests::memcg::Memcg;
 
 pub(crate) fn run(args: &args::Replay, out: &mut Out) -> anyhow::Result<Verdict> {
     let text = input::text(&args.file)?;
     let name = input::name(&args.file);
     if compaction::is_case(&text) {
         return compacted(compaction::Case::parse(&name, &text)?, out);
+    }
+    if flat::begins::<Memcg>(&text) {
+        return flat(flat::Case::<Memcg>::parse(&name, &text)?, out);
     }
     let case = Case::parse(&name, &text)?;
     let operations = case.script.ops.len();
@@ -30,14 +35,33 @@ pub(crate) fn run(args: &args::Replay, out: &mut Out) -> anyhow::Result<Verdict>
         operations_before: operations,
         script: case.script,
         schedule: case.schedule,
-        runs: None,
-        compaction: None,
+        own: None,
         seed: 0,
         case: 0,
         file: None,
     }))?;
     out.line("FAILED")?;
     Ok(Verdict::Violated)
+}
+
+/// A case of one-line operations.
+fn flat<L: Language>(case: flat::Case<L>, out: &mut Out) -> anyhow::Result<Verdict>
+where
+    OwnCase: From<flat::Case<L>>,
+{
+    let ops = case.ops.len();
+    out.line(format_args!("{ops} operations, compared, and by the laws"))?;
+    match flat::replay(&case) {
+        Ok(done) => {
+            out.line(format_args!("ok: {done} did something"))?;
+            Ok(Verdict::Holds)
+        }
+        Err(finding) => {
+            out.print(show::failure(&Failure::own(L::ENGINE, finding, case, 0, 0, ops)))?;
+            out.line("FAILED")?;
+            Ok(Verdict::Violated)
+        }
+    }
 }
 
 /// A case of compaction.
@@ -51,7 +75,7 @@ fn compacted(case: compaction::Case, out: &mut Out) -> anyhow::Result<Verdict> {
             Ok(Verdict::Holds)
         }
         Err(finding) => {
-            out.print(show::failure(&Failure::of_compaction(finding, case, 0, 0, acts)))?;
+            out.print(show::failure(&Failure::own("compaction", finding, case, 0, 0, acts)))?;
             out.line("FAILED")?;
             Ok(Verdict::Violated)
         }

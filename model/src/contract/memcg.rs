@@ -42,7 +42,8 @@ pub enum MemcgCall {
     },
     /// Charge a kernel object of `bytes` to the objcg made with `memcg` (memcg-slub.md §2.9).
     ChargeObject {
-        /// Named by the group that it was made with, which may be gone: then its parent pays.
+        /// Named by the group that it was made with. Once that is removed its parent pays, as long as
+        /// anything uses the objcg still; then it is gone ([`MemcgDone::NoGroup`]).
         objcg: MemcgId,
         /// At least 1.
         bytes: u32,
@@ -109,7 +110,8 @@ pub enum MemcgStep {
     Reclaim {
         /// Root of what is reclaimed from.
         memcg: MemcgId,
-        /// Pages wanted; the reclaimer's own minimum of 32 is its affair.
+        /// Pages wanted, as the caller asks: at least 32 in a charge (memcg-slub.md §2.3, 9); in
+        /// writes it may be less, 0 even, and the reclaimer has its own minimum of 32.
         goal: u64,
         /// Whether pages may be swapped out.
         may_swap: bool,
@@ -292,7 +294,7 @@ pub trait MemoryCgroups {
     /// asked before their children. (emin, elow), both 0 for the root of the reclaim.
     fn protection(&mut self, root: MemcgId, memcg: MemcgId) -> (u64, u64);
 
-    /// A handle of memory.peak is opened; its number.
+    /// A handle of memory.peak is opened; its number, the lowest that is not open.
     fn open_peak(&mut self, memcg: MemcgId) -> u32;
 
     /// A write to it: from now on it shows the peak since.

@@ -24,13 +24,15 @@ pub enum Engine {
     Histories,
     /// Runs of compaction over small machines, judged by the laws.
     Compaction,
+    /// Memory cgroups, in lockstep and by the laws.
+    Memcg,
     /// Scripts recorded as kernel traces, and explained.
     Trace,
 }
 
 impl Engine {
     /// All engines, in the order in which they run.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Regressions,
         Self::Differential,
         Self::Laws,
@@ -39,6 +41,7 @@ impl Engine {
         Self::Schedules,
         Self::Histories,
         Self::Compaction,
+        Self::Memcg,
         Self::Trace,
     ];
 
@@ -54,6 +57,7 @@ impl Engine {
             Self::Schedules => "schedules",
             Self::Histories => "histories",
             Self::Compaction => "compaction",
+            Self::Memcg => "memcg",
             Self::Trace => "trace",
         }
     }
@@ -69,13 +73,14 @@ impl Engine {
         match self {
             // They take what they need, which is little.
             Self::Regressions => 0,
-            Self::Differential => 24,
+            Self::Differential => 22,
             Self::Laws => 18,
             Self::Conformance => 7,
             Self::Explorer => 16,
             Self::Schedules => 16,
             Self::Histories => 10,
             Self::Compaction => 4,
+            Self::Memcg => 2,
             Self::Trace => 5,
         }
     }

@@ -6,9 +6,13 @@ use crate::canaries;
 use crate::compaction;
 use crate::conformance::{self, Plain, PlainFault, Promise, Subject};
 use crate::differential;
-use crate::engine::{Budget, Case, Config, EngineReport, Failure, Finding, Folder, FolderError};
+use crate::engine::{
+    Budget, Case, Config, EngineReport, Failure, Finding, Folder, FolderError, OwnCase,
+};
 use crate::explorer::{self, Bounds};
+use crate::flat::{self, Language};
 use crate::lawful::{self, Depth, Exercised};
+use crate::memcg::Memcg;
 use crate::schedules::{self, Coarse, Fine};
 use crate::script::Script;
 use crate::trace::selfcheck;
@@ -50,6 +54,7 @@ pub fn check(options: &Options<'_>) -> Result<CheckReport, FolderError> {
             Engine::Schedules => run_schedules(&config),
             Engine::Histories => run_histories(&config),
             Engine::Compaction => run_compaction(&config),
+            Engine::Memcg => flat::run::<Memcg>(&config),
             Engine::Trace => selfcheck::run(&config),
         };
         if let Some(folder) = &options.failures {
@@ -104,11 +109,12 @@ fn regressions(options: &Options<'_>) -> Result<EngineReport, FolderError> {
         report.operations += case.acts.len() as u64;
         if let Err(finding) = compaction::replay(&case) {
             let (seed, acts) = (options.seed, case.acts.len());
-            let mut failure = Failure::of_compaction(finding, case, seed, report.cases, acts);
+            let mut failure = Failure::own("compaction", finding, case, seed, report.cases, acts);
             failure.file = Some(path);
             report.failures.push(failure);
         }
     }
+    flats::<Memcg>(&folder, options.seed, &mut report)?;
     for (path, case) in folder.cases()? {
         report.cases += 1;
         report.operations += case.script.ops.len() as u64;
@@ -119,8 +125,7 @@ fn regressions(options: &Options<'_>) -> Result<EngineReport, FolderError> {
                 operations_before: case.script.ops.len(),
                 script: case.script,
                 schedule: case.schedule,
-                runs: None,
-                compaction: None,
+                own: None,
                 seed: options.seed,
                 case: report.cases,
                 file: Some(path),
@@ -129,6 +134,28 @@ fn regressions(options: &Options<'_>) -> Result<EngineReport, FolderError> {
     }
     report.seconds = clock.seconds();
     Ok(report)
+}
+
+/// Stored cases of a language of one-line operations.
+fn flats<L: Language>(
+    folder: &Folder,
+    seed: u64,
+    report: &mut EngineReport,
+) -> Result<(), FolderError>
+where
+    OwnCase: From<flat::Case<L>>,
+{
+    for (path, case) in folder.flats::<L>()? {
+        report.cases += 1;
+        report.operations += case.ops.len() as u64;
+        if let Err(finding) = flat::replay(&case) {
+            let ops = case.ops.len();
+            let mut failure = Failure::own(L::ENGINE, finding, case, seed, report.cases, ops);
+            failure.file = Some(path);
+            report.failures.push(failure);
+        }
+    }
+    Ok(())
 }
 
 fn run_differential(config: &Config<'_>) -> EngineReport {

@@ -52,7 +52,7 @@ pub fn hunt(config: &Config<'_>, rules: Option<CompactRules>) -> EngineReport {
         let small = shrink(&case, config.shrink_runs, same);
         let finding = replay(&small).err().unwrap_or(finding);
         let acts = case.acts.len();
-        report.failures.push(Failure::of_compaction(finding, small, config.seed, number, acts));
+        report.failures.push(Failure::own("compaction", finding, small, config.seed, number, acts));
         if report.failures.len() >= config.failures {
             break;
         }

@@ -17,7 +17,8 @@ pub enum Choices<'a> {
 }
 
 impl Choices<'_> {
-    fn below(&mut self, limit: u64) -> u64 {
+    /// A number below `limit`; 0 if that is 0.
+    pub fn below(&mut self, limit: u64) -> u64 {
         match self {
             Self::Random(rng) => rng.below(limit),
             Self::Bytes(bytes) => {
@@ -33,11 +34,13 @@ impl Choices<'_> {
         }
     }
 
-    fn one_in(&mut self, n: u64) -> bool {
+    /// True once in `n` times.
+    pub fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == n - 1
     }
 
-    fn pick<T: Copy>(&mut self, values: &[T]) -> T {
+    /// One of `values`, which are some.
+    pub fn pick<T: Copy>(&mut self, values: &[T]) -> T {
         values[self.below(values.len() as u64) as usize]
     }
 }

@@ -90,7 +90,8 @@ pub fn run<A>(config: &Config<'_>, promise: &Promise, subject: &Subject<'_, A>) 
         };
         let small = shrink(&case, config.shrink_runs, same);
         let finding = again(&small).unwrap_or(finding);
-        report.failures.push(Failure::of_runs(
+        report.failures.push(Failure::own(
+            "conformance",
             finding,
             small,
             config.seed,

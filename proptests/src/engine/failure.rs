@@ -1,8 +1,6 @@
 //! What an engine found.
 
-use super::Case;
-use crate::compaction;
-use crate::conformance;
+use super::{Case, OwnCase};
 use crate::schedules::Schedule;
 use crate::script::Script;
 use mmspec_model::vocab::{Machine, Rules, Tunables};
@@ -37,12 +35,10 @@ pub struct Failure {
     pub engine: &'static str,
     /// The finding on the shrunk script.
     pub finding: Finding,
-    /// The shrunk script; empty if the case is one of `runs`.
+    /// The shrunk script; empty if the case is in another language.
     pub script: Script,
-    /// The shrunk case of the conformance engine, which has a language of its own.
-    pub runs: Option<conformance::Case>,
-    /// The shrunk case of the compaction engine.
-    pub compaction: Option<compaction::Case>,
+    /// The shrunk case of an engine with a language of its own.
+    pub own: Option<OwnCase>,
     /// Threads' choices, for engines with schedules.
     pub schedule: Option<Schedule>,
     /// Seed of the run.
@@ -56,43 +52,21 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// What the conformance engine found.
-    pub(crate) fn of_runs(
-        finding: Finding,
-        runs: conformance::Case,
-        seed: u64,
-        case: u64,
-        operations_before: usize,
-    ) -> Self {
-        Self {
-            engine: "conformance",
-            finding,
-            script: no_script(),
-            runs: Some(runs),
-            compaction: None,
-            schedule: None,
-            seed,
-            case,
-            operations_before,
-            file: None,
-        }
-    }
-
-    /// What the compaction engine found.
+    /// What an engine with a language of its own found.
     #[must_use]
-    pub fn of_compaction(
+    pub fn own(
+        engine: &'static str,
         finding: Finding,
-        case: compaction::Case,
+        case: impl Into<OwnCase>,
         seed: u64,
         number: u64,
         operations_before: usize,
     ) -> Self {
         Self {
-            engine: "compaction",
+            engine,
             finding,
             script: no_script(),
-            runs: None,
-            compaction: Some(case),
+            own: Some(case.into()),
             schedule: None,
             seed,
             case: number,
@@ -104,20 +78,12 @@ impl Failure {
     /// Operations of the shrunk case.
     #[must_use]
     pub fn operations(&self) -> usize {
-        match (&self.runs, &self.compaction) {
-            (Some(runs), _) => runs.steps.len(),
-            (_, Some(case)) => case.acts.len(),
-            _ => self.script.ops.len(),
-        }
+        self.own.as_ref().map_or(self.script.ops.len(), OwnCase::operations)
     }
 
     /// The text of one operation of the shrunk case.
     fn op_text(&self, at: usize) -> Option<String> {
-        match (&self.runs, &self.compaction) {
-            (Some(runs), _) => runs.steps.get(at).map(ToString::to_string),
-            (_, Some(case)) => case.acts.get(at).map(ToString::to_string),
-            _ => self.script.op_text(at),
-        }
+        self.own.as_ref().map_or_else(|| self.script.op_text(at), |own| own.op_text(at))
     }
 
     /// The text of the `.mms` file: what is wrong, how it was found, how to see it again.
@@ -143,11 +109,8 @@ impl Failure {
     /// The script with its schedule, without comments.
     #[must_use]
     pub fn case_text(&self) -> String {
-        if let Some(runs) = &self.runs {
-            return runs.to_string();
-        }
-        if let Some(case) = &self.compaction {
-            return case.to_string();
+        if let Some(own) = &self.own {
+            return own.to_string();
         }
         let case = Case { script: self.script.clone(), schedule: self.schedule.clone() };
         case.to_string()
@@ -156,12 +119,9 @@ impl Failure {
     /// The ending of the file's name.
     #[must_use]
     pub const fn ending(&self) -> &'static str {
-        if self.runs.is_some() {
-            "runs"
-        } else if self.compaction.is_some() {
-            "mmc"
-        } else {
-            "mms"
+        match &self.own {
+            Some(own) => own.ending(),
+            None => "mms",
         }
     }
 

@@ -1,14 +1,15 @@
 //! Cases in files: failures are saved, regressions are read.
 
-use super::{Case, Failure};
+use super::{Case, Failure, OwnCase};
 use crate::compaction;
 use crate::conformance;
+use crate::flat::{self, Language};
 use crate::script::{ParseError, Script};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-/// A folder of `.mms` and `.mmc` files.
+/// A folder of files with cases.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -53,10 +54,10 @@ impl Folder {
             let suffix = if attempt == 0 { String::new() } else { format!("-{attempt}") };
             let name = format!("{}{suffix}.{}", failure.stem(), failure.ending());
             let path = self.path.join(name);
-            let replay = match failure.runs {
-                // The command does not have the allocator under test.
-                Some(_) => conformance::REPLAY.to_owned(),
-                None => format!("mmspec replay {}", path.display()),
+            let replay = if failure.own.as_ref().is_none_or(OwnCase::replays) {
+                format!("mmspec replay {}", path.display())
+            } else {
+                conformance::REPLAY.to_owned()
             };
             let text = failure.to_text(&replay);
             match OpenOptions::new().write(true).create_new(true).open(&path) {
@@ -99,6 +100,14 @@ impl Folder {
     /// A file cannot be read or is no case.
     pub fn compactions(&self) -> Result<Vec<(PathBuf, compaction::Case)>, FolderError> {
         self.parsed("mmc", compaction::Case::parse)
+    }
+
+    /// All cases of memory cgroups or slabs in the folder, by name; none if it does not exist.
+    ///
+    /// # Errors
+    /// A file cannot be read or is no case.
+    pub fn flats<L: Language>(&self) -> Result<Vec<(PathBuf, flat::Case<L>)>, FolderError> {
+        self.parsed(L::MAGIC, flat::Case::parse)
     }
 
     fn parsed<T>(

@@ -4,11 +4,13 @@ mod budget;
 mod case;
 mod failure;
 mod folder;
+mod own;
 
 pub use budget::{Budget, Clock, Config, Progress};
 pub use case::Case;
 pub use failure::{Failure, Finding};
 pub use folder::{Folder, FolderError};
+pub use own::OwnCase;
 
 use crate::compaction::Completeness;
 use crate::marks::Marks;

@@ -108,18 +108,20 @@ pub(super) fn patience(observation: &Observation<'_>, count: &mut u64) -> Result
     let Some(seen) = seen(observation) else { return Ok(()) };
     let Some(charge) = charge(seen) else { return Ok(()) };
     let kills = charge.steps.iter().any(|step| matches!(step, MemcgStep::Oom { .. }));
-    if charge.gfp.intersects(Gfp::NORETRY | Gfp::RETRY_MAYFAIL) || charge.pages > 8 {
+    // Kernels of 2014 had no RETRY_MAYFAIL.
+    let today = seen.rules.reclaim == ChargeReclaim::WholeRequest;
+    let mayfail = today && charge.gfp.contains(Gfp::RETRY_MAYFAIL);
+    if mayfail || charge.gfp.contains(Gfp::NORETRY) || charge.pages > 8 {
         holds(count, !kills, || {
             format!("a charge of {} pages, {}, killed", charge.pages, charge.gfp)
         })?;
     }
     let failed = matches!(charge.done, MemcgDone::NoMemory { .. });
-    if charge.gfp.contains(Gfp::NORETRY)
-        && failed
-        && seen.rules.reclaim == ChargeReclaim::WholeRequest
-    {
+    if charge.gfp.contains(Gfp::NORETRY) && failed && today {
+        // A level that was made room on leads to the next one.
         let times = charge.steps.len();
-        holds(count, times <= 2, || format!("NORETRY reclaimed {times} times"))?;
+        let most = 2 * seen.after.levels(charge.memcg).len();
+        holds(count, times <= most, || format!("NORETRY reclaimed {times} times"))?;
     }
     Ok(())
 }
@@ -161,7 +163,8 @@ pub(super) fn protection(observation: &Observation<'_>, count: &mut u64) -> Resu
         return equal(count, || format!("protection of {memcg}, the target"), (0, 0), effective);
     };
     let memory = &group.memory;
-    if memory.usage == 0 {
+    // What a removed group shows may be more than its parent's (memcg-slub.md §2.12).
+    if memory.usage == 0 || !group.online {
         return Ok(());
     }
     if parent == root {
@@ -170,7 +173,8 @@ pub(super) fn protection(observation: &Observation<'_>, count: &mut u64) -> Resu
     }
     let Some(above) = seen.after.group(parent).map(|group| group.memory) else { return Ok(()) };
     for (kind, share, of) in [("min", effective.0, above.emin), ("low", effective.1, above.elow)] {
-        let fits = share <= memory.usage && share <= of;
+        // What nobody claims may be more than there is to protect.
+        let fits = share <= of && (seen.rules.recursive_protection || share <= memory.usage);
         holds(count, fits, || {
             format!("effective {kind} of {memcg}: {share} of {of}, usage {}", memory.usage)
         })?;

@@ -241,7 +241,7 @@ pub(super) const LAWS: &[Law] = &[
     ),
     law(
         "memcg-patience",
-        "NORETRY reclaims twice at most and kills nobody; RETRY_MAYFAIL kills nobody; no charge of more than eight pages does.",
+        "NORETRY reclaims at most twice for each level and kills nobody; RETRY_MAYFAIL kills nobody; no charge of more than eight pages does.",
         Level::Exact,
         When::Always,
         calls::patience,
@@ -262,7 +262,7 @@ pub(super) const LAWS: &[Law] = &[
     ),
     law(
         "memcg-protection",
-        "Effective protection is within what the parent's gives, within usage, and nothing for the target of a reclaim.",
+        "Effective protection is within the parent's, within usage where only claims count, and nothing for the target of a reclaim.",
         Level::Exact,
         When::Sequential,
         calls::protection,

@@ -121,11 +121,11 @@ impl Reference {
             }
             charge.batch = charge.pages;
         }
-        if charge.task.contains(ChargeTask::MEMALLOC) {
+        if today && charge.task.contains(ChargeTask::MEMALLOC) {
             return self.force(charge);
         }
         // In 2014 the dying went to the root here (§2.14).
-        if self.rules.bypass_to_root && charge.dying() {
+        if self.may_bypass(charge) && charge.dying() {
             return self.bypass(charge);
         }
         if !charge.waits() {
@@ -204,10 +204,13 @@ impl Reference {
             charge.retries -= 1;
             return self.charge_on(charge);
         }
-        if self.rules.bypass_to_root && (charge.gfp.contains(Gfp::NOFAIL) || charge.dying()) {
+        if self.may_bypass(charge) && (charge.gfp.contains(Gfp::NOFAIL) || charge.dying()) {
             return self.bypass(charge);
         }
-        if charge.gfp.contains(Gfp::RETRY_MAYFAIL) || (charge.passed_oom && charge.dying()) {
+        let today = self.rules.reclaim == ChargeReclaim::WholeRequest;
+        let gives_up =
+            charge.gfp.contains(Gfp::RETRY_MAYFAIL) || (charge.passed_oom && charge.dying());
+        if today && gives_up {
             return self.no_memory(charge);
         }
         let order = charge.order();
@@ -222,7 +225,11 @@ impl Reference {
         Ok(MemcgStep::Oom { memcg: charge.over, order })
     }
 
+    /// In 2014 the kill came later, and the charge failed (§2.14).
     fn after_oom(&mut self, charge: &mut Charge) -> Result<MemcgStep, High> {
+        if self.rules.reclaim != ChargeReclaim::WholeRequest {
+            return self.no_memory(charge);
+        }
         charge.passed_oom = true;
         charge.retries = self.rules.retries;
         self.charge_on(charge)
@@ -231,11 +238,8 @@ impl Reference {
     /// Step 18.
     fn no_memory(&mut self, charge: &mut Charge) -> Result<MemcgStep, High> {
         let high = self.rules.high_may_exceed && charge.gfp.contains(Gfp::HIGH);
-        if self.rules.bypass_to_root && charge.gfp.contains(Gfp::NOFAIL) {
-            return self.bypass(charge);
-        }
         if high || charge.gfp.contains(Gfp::NOFAIL) {
-            return self.force(charge);
+            return if self.may_bypass(charge) { self.bypass(charge) } else { self.force(charge) };
         }
         Ok(MemcgStep::Done(MemcgDone::NoMemory { over_high: charge.over_high }))
     }
@@ -248,6 +252,11 @@ impl Reference {
         let pages = u64::from(charge.pages);
         self.tree.charge_forced(CounterKind::Memory, charge.memcg, pages);
         self.charged(charge, charge.memcg)
+    }
+
+    /// Objects cannot: their pages are somebody's.
+    fn may_bypass(&self, charge: &Charge) -> bool {
+        self.rules.bypass_to_root && charge.purpose == Purpose::Folio
     }
 
     /// Until 3.19 or so: the root takes it, that is, nobody.
@@ -283,7 +292,7 @@ impl Reference {
             && charge.waits()
         {
             self.account(charge, charge.memcg);
-            return Err(High::in_charge(charge));
+            return Err(High::in_charge(charge, self.rules.retries));
         }
         self.charged(charge, charge.memcg)
     }

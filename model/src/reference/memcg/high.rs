@@ -9,8 +9,6 @@ use std::vec::Vec;
 /// Jiffies of a second, and of the longest sleep.
 const HZ: u128 = 1000;
 const LONGEST: u128 = 2 * HZ;
-/// Reclaims without fruit before a handler or a write gives up (MAX_RECLAIM_RETRIES).
-const RETRIES: u32 = 16;
 
 /// The handler of memory.high in progress.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -29,12 +27,13 @@ pub(super) struct High {
 }
 
 impl High {
-    pub(super) fn new(memcg: MemcgId, pages: u64, task: ChargeTask) -> Self {
+    /// `retries`: reclaims without fruit before it gives up.
+    pub(super) fn new(memcg: MemcgId, pages: u64, task: ChargeTask, retries: u32) -> Self {
         Self {
             memcg,
             task,
             pages,
-            attempts: RETRIES,
+            attempts: retries,
             goal: pages,
             levels: Vec::new(),
             reclaimed: 0,
@@ -44,10 +43,10 @@ impl High {
     }
 
     /// At the end of a charge, which then answers as charged.
-    pub(super) fn in_charge(charge: &Charge) -> Self {
+    pub(super) fn in_charge(charge: &Charge, retries: u32) -> Self {
         let memcg = charge.memcg;
         let done = MemcgDone::Charged { memcg, over_high: 0, high_work: None };
-        Self { done, ..Self::new(memcg, charge.over_high, charge.task) }
+        Self { done, ..Self::new(memcg, charge.over_high, charge.task, retries) }
     }
 
     fn end(&self) -> MemcgStep {
@@ -77,8 +76,9 @@ pub(super) enum What {
 }
 
 impl Write {
-    pub(super) fn new(cpu: CpuId, memcg: MemcgId, pages: u64, what: What) -> Self {
-        Self { cpu, memcg, pages, what, drained: false, budget: RETRIES, signal: false, total: 0 }
+    /// `budget`: reclaims without fruit before it gives up.
+    pub(super) fn new(cpu: CpuId, memcg: MemcgId, pages: u64, what: What, budget: u32) -> Self {
+        Self { cpu, memcg, pages, what, drained: false, budget, signal: false, total: 0 }
     }
 }
 
@@ -139,7 +139,7 @@ impl Reference {
         });
         let over = over.max().unwrap_or(0);
         let delay = (over * over).saturating_mul(HZ) >> 34;
-        (delay.saturating_mul(u128::from(pages)) / 64).min(LONGEST)
+        (delay.saturating_mul(u128::from(pages)) / u128::from(self.rules.batch)).min(LONGEST)
     }
 
     /// memory.max, memory.high or memory.reclaim goes on.

@@ -9,8 +9,8 @@ mod stock;
 
 use crate::contract::{MemcgCall, MemcgDone, MemcgError, MemcgReply, MemcgStep, MemoryCgroups};
 use crate::vocab::{
-    CounterKind, CpuId, MAX_MEMCGS, MemcgEvent, MemcgId, MemcgRules, MemcgState, PageCounterState,
-    StockState,
+    CounterKind, CpuId, MAX_MEMCGS, MemcgEvent, MemcgId, MemcgRules, MemcgState, PAGE_COUNTER_MAX,
+    PageCounterState, StockState,
 };
 use charge::{Charge, Purpose};
 use counter::Counter;
@@ -139,8 +139,19 @@ impl Reference {
         self.known(memcg) && self.tree.group(memcg).online
     }
 
+    /// Whether an objcg can be charged: the root has none, and one that nobody uses any more is gone
+    /// with its group.
+    fn chargeable(&self, objcg: MemcgId) -> bool {
+        objcg != MemcgId::ROOT
+            && self.known(objcg)
+            && (self.online(objcg) || self.tree.group(objcg).objcg_references > 0)
+    }
+
     /// An event, passed up (memcg-slub.md §6.1).
     fn raise_event(&mut self, memcg: MemcgId, event: MemcgEvent) {
+        if memcg == MemcgId::ROOT {
+            return;
+        }
         let at = event as usize;
         self.tree.group_mut(memcg).local[at] += 1;
         for level in self.tree.levels(memcg) {
@@ -167,7 +178,7 @@ impl Reference {
                 State::Charge(Charge::new(&rules, cpu, (memcg, pages), task, Purpose::Folio))
             }
             MemcgCall::ChargeObject { objcg, bytes, gfp, task, over_high } => {
-                if !self.known(objcg) || objcg == MemcgId::ROOT {
+                if !self.chargeable(objcg) {
                     return gone;
                 }
                 let memcg = self.tree.group(objcg).objcg_owner;
@@ -182,7 +193,7 @@ impl Reference {
                 State::Charge(Charge::new(&rules, cpu, (memcg, pages), task, purpose))
             }
             MemcgCall::ChargeKernelPages { objcg, pages, gfp, task, over_high } => {
-                if !self.known(objcg) || objcg == MemcgId::ROOT {
+                if !self.chargeable(objcg) {
                     return gone;
                 }
                 let memcg = self.tree.group(objcg).objcg_owner;
@@ -196,32 +207,34 @@ impl Reference {
                 ))
             }
             MemcgCall::OverHigh { memcg, over_high, task } => {
-                if !self.online(memcg) {
+                if !self.known(memcg) {
                     return gone;
                 }
-                State::High(High::new(memcg, over_high, task))
+                State::High(High::new(memcg, over_high, task, rules.retries))
             }
             MemcgCall::WriteMax { memcg, pages, nonblock } => {
                 if !self.online(memcg) || memcg == MemcgId::ROOT {
                     return gone;
                 }
+                let pages = pages.min(PAGE_COUNTER_MAX);
                 self.tree.group_mut(memcg).memory.max = pages;
-                let write = Write::new(cpu, memcg, pages, What::Max);
+                let write = Write::new(cpu, memcg, pages, What::Max, rules.retries);
                 if nonblock { State::Done(MemcgDone::Ok) } else { State::Write(write) }
             }
             MemcgCall::WriteHigh { memcg, pages, nonblock } => {
                 if !self.online(memcg) || memcg == MemcgId::ROOT {
                     return gone;
                 }
+                let pages = pages.min(PAGE_COUNTER_MAX);
                 self.tree.group_mut(memcg).memory.high = pages;
-                let write = Write::new(cpu, memcg, pages, What::High);
+                let write = Write::new(cpu, memcg, pages, What::High, rules.retries);
                 if nonblock { State::Done(MemcgDone::Ok) } else { State::Write(write) }
             }
             MemcgCall::Reclaim { memcg, pages } => {
                 if !self.online(memcg) {
                     return gone;
                 }
-                State::Write(Write::new(cpu, memcg, pages, What::Reclaim))
+                State::Write(Write::new(cpu, memcg, pages, What::Reclaim, rules.retries))
             }
         }
     }
@@ -357,11 +370,11 @@ impl MemoryCgroups for Reference {
     }
 
     fn set_min(&mut self, memcg: MemcgId, pages: u64) -> Result<(), MemcgError> {
-        self.set_protection(memcg, |counter| counter.min = pages)
+        self.set_protection(memcg, |counter| counter.min = pages.min(PAGE_COUNTER_MAX))
     }
 
     fn set_low(&mut self, memcg: MemcgId, pages: u64) -> Result<(), MemcgError> {
-        self.set_protection(memcg, |counter| counter.low = pages)
+        self.set_protection(memcg, |counter| counter.low = pages.min(PAGE_COUNTER_MAX))
     }
 
     fn set_max_v1(
@@ -380,7 +393,7 @@ impl MemoryCgroups for Reference {
         if counter.used() > pages {
             return Err(MemcgError::Busy);
         }
-        counter.max = pages;
+        counter.max = pages.min(PAGE_COUNTER_MAX);
         Ok(())
     }
 
@@ -428,7 +441,12 @@ impl MemoryCgroups for Reference {
     }
 
     fn open_peak(&mut self, memcg: MemcgId) -> u32 {
-        self.peaks.push(Peak { memcg, open: true, local: None });
+        let peak = Peak { memcg, open: true, local: None };
+        if let Some(at) = self.peaks.iter().position(|peak| !peak.open) {
+            self.peaks[at] = peak;
+            return at as u32;
+        }
+        self.peaks.push(peak);
         self.peaks.len() as u32 - 1
     }
 
