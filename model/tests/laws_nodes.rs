@@ -81,6 +81,7 @@ impl Bench {
             runs: None,
             compaction: None,
             memcg: None,
+            slab: None,
         };
         let mut count = 0;
         let answer = laws::by_id(law).expect("a law").judge(&seen, &mut count);

@@ -172,6 +172,7 @@ impl Run {
             runs: None,
             compaction: None,
             memcg: None,
+            slab: None,
         };
         for law in [
             "conservation",

@@ -17,6 +17,7 @@
 //! | nodes: counters, reserves, turns | `nodes` |
 //! | compaction | `compaction` |
 //! | memory cgroups | `memcg` |
+//! | slab caches | `slab` |
 //! | counters | `counters` |
 
 mod buddy;
@@ -30,6 +31,7 @@ mod observation;
 mod ownership;
 mod progress;
 mod reach;
+mod slab;
 mod slow;
 mod watermark;
 mod work;
@@ -41,6 +43,7 @@ pub use observation::{
     Ask, CachedBlock, Decision, FreeBlock, LinuxView, Lists, Numbers, Observation, Past, Probe,
     RunRequest, RunView, Setting, Step, World,
 };
+pub use slab::{CachePicture, PageAsked, SlabDid, SlabSeen};
 pub use slow::{KswapdSeen, SlowSeen};
 pub use watermark::{decides_fast, decides_full};
 
@@ -134,6 +137,8 @@ pub enum Family {
     Compaction,
     /// Memory cgroups.
     Memcg,
+    /// Slab caches.
+    Slab,
     /// Counters.
     Counters,
 }
@@ -151,6 +156,7 @@ impl Family {
             Self::Nodes => "nodes",
             Self::Compaction => "compaction",
             Self::Memcg => "memcg",
+            Self::Slab => "slab",
             Self::Counters => "counters",
         }
     }
@@ -224,6 +230,7 @@ pub fn all() -> impl Iterator<Item = &'static Law> + Clone {
         .chain(nodes::LAWS)
         .chain(compaction::LAWS)
         .chain(memcg::LAWS)
+        .chain(slab::LAWS)
         .chain(counters::LAWS)
 }
 

@@ -1,6 +1,6 @@
 //! What a law may look at.
 
-use super::{CompactSeen, KswapdSeen, Live, MemcgSeen, Runs, SlowSeen};
+use super::{CompactSeen, KswapdSeen, Live, MemcgSeen, Runs, SlabSeen, SlowSeen};
 use crate::contract::{CpuHotplug, DrainBegun, Nodes, Observe, Outcome, Request, Run};
 use crate::vocab::{
     AllocFlags, CpuId, EventCounters, Fallback, FreeListType, Gfp, Machine, MachineRef, Mark,
@@ -442,4 +442,6 @@ pub struct Observation<'a> {
     pub compaction: Option<&'a CompactSeen<'a>>,
     /// An operation on memory cgroups.
     pub memcg: Option<&'a MemcgSeen<'a>>,
+    /// An operation on a slab cache.
+    pub slab: Option<&'a SlabSeen<'a>>,
 }

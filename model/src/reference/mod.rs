@@ -22,6 +22,7 @@
 //! | [`SlowWalk`] | the slow path (§4.4) |
 //! | `observe` | what can be seen |
 //! | [`memcg`] | memory cgroups (memcg-slub.md §1 to §3) |
+//! | [`slab`] | how objects lie in slabs (memcg-slub.md §4.1 to §4.3) |
 //! | [`steps`] | the same operations cut at their locks |
 
 mod alloc;
@@ -42,6 +43,7 @@ mod nodes;
 mod observe;
 pub mod pcp;
 mod scan;
+pub mod slab;
 mod slow;
 pub mod steps;
 mod vmstat;

@@ -369,6 +369,7 @@ impl<'a> Bench<'a> {
             runs: None,
             compaction: Some(&seen),
             memcg: None,
+            slab: None,
         };
         let mut broke = None;
         for law in laws::all().filter(|law| law.family == laws::Family::Compaction) {

@@ -216,6 +216,7 @@ impl<'a, A> Bench<'a, A> {
             }),
             compaction: None,
             memcg: None,
+            slab: None,
         };
         for law in laws::all().filter(|law| self.promise.levels.contains(&law.level)) {
             let count = self.exercised.entry(law.id).or_default();

@@ -360,6 +360,7 @@ impl Bench<'_> {
             runs: None,
             compaction: None,
             memcg: None,
+            slab: None,
         };
         for law in &self.laws {
             let count = self.exercised.entry(law.id).or_default();

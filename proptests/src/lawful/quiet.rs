@@ -79,6 +79,7 @@ impl Quiet<'_> {
             runs: None,
             compaction: None,
             memcg: None,
+            slab: None,
         };
         for law in self.laws {
             let count = exercised.entry(law.id).or_default();

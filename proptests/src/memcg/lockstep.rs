@@ -123,6 +123,7 @@ pub(crate) fn judged(
         runs: None,
         compaction: None,
         memcg: Some(seen),
+        slab: None,
     };
     for law in laws::all().filter(|law| law.family == laws::Family::Memcg) {
         let mut count = 0;
