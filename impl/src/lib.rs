@@ -46,6 +46,8 @@ mod contract;
 mod error;
 mod frame;
 mod geometry;
+#[cfg(all(feature = "heap", target_os = "linux"))]
+pub mod heap;
 #[cfg(feature = "std")]
 mod host;
 mod kswapd;

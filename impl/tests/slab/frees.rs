@@ -97,7 +97,7 @@ fn with_remote_frees_it_goes_to_the_tail() {
     assert_eq!(flushed, [(CpuslabFlush, 1), (DeactivateToTail, 1), (DeactivateRemoteFrees, 1)]);
     let slab = scene.slab_of(objects[0]);
     assert_eq!((slab.free, slab.inuse), (13, 3));
-    assert_eq!(scene.slabs().iter().filter(|slab| slab.on_node).last(), Some(&slab));
+    assert_eq!(scene.slabs().iter().rfind(|slab| slab.on_node), Some(&slab));
     // The CPU's list was put before what others freed.
     let next = scene.alloc_n(2, 16);
     let of_slab: Vec<_> = next.iter().filter(|at| scene.slab_of(**at).pfn == slab.pfn).collect();

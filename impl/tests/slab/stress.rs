@@ -59,7 +59,7 @@ fn stress(threads: usize, cpus: u16, size: u32, flags: CacheFlags, rules: SlabRu
                         }
                     } else if !held.is_empty() {
                         let object = held.swap_remove(draw % held.len());
-                        if draw % 3 == 0 {
+                        if draw.is_multiple_of(3) {
                             next.lock().unwrap().push(object);
                         } else {
                             slabs.object_free(cpu, cache, object, &mut source).unwrap();
