@@ -33,7 +33,8 @@
 //! splitting, merging, fallback, isolation, the atomic reserve; and the lock-free watermark
 //! checks), `pcp` (the per-CPU lists: refill, drain, sizing), `path` (what a request and a free go
 //! through), `ops` (start-up, sysctls, hotplug, the statistics worker, observation), `host` (the
-//! owned arena) and `contract` (the specification's traits).
+//! owned arena) and `contract` (the specification's traits). [`slab`] is a slab allocator on top of it, with
+//! an architecture of its own.
 #![no_std]
 
 #[cfg(feature = "std")]
@@ -45,6 +46,8 @@ mod contract;
 mod error;
 mod frame;
 mod geometry;
+#[cfg(all(feature = "heap", target_os = "linux"))]
+pub mod heap;
 #[cfg(feature = "std")]
 mod host;
 mod kswapd;
@@ -55,6 +58,7 @@ mod path;
 mod pcp;
 pub mod platform;
 pub mod reclaim;
+pub mod slab;
 mod slow;
 mod storage;
 mod tracepoint;

@@ -27,7 +27,7 @@ use core::{
     ops::{Deref, DerefMut},
     ptr,
 };
-use std::{boxed::Box, vec::Vec};
+use std::alloc::{GlobalAlloc, Layout, System, handle_alloc_error};
 
 /// What a thread tells of itself: the lock that it is inside as the owner, by address, or null. Records
 /// are never freed; one of an ended thread goes to a new one, with all that is biased to it.
@@ -38,10 +38,47 @@ use std::{boxed::Box, vec::Vec};
 #[repr(align(128))]
 struct Record {
     inside: AtomicPtr<Record>,
+    /// While its thread has ended: the next such record.
+    next_unused: AtomicPtr<Record>,
 }
 
-/// Records of ended threads.
-static UNUSED: Mutex<Vec<&'static Record>> = Mutex::new(Vec::new());
+/// Records of ended threads, the one that ended last first. A list through the records themselves:
+/// a heap stands on these locks (feature `heap`), so nothing here may allocate from the global
+/// allocator.
+static UNUSED: Mutex<Option<&'static Record>> = Mutex::new(None);
+
+/// A record from those of ended threads, or a new one.
+fn take_record() -> &'static Record {
+    let mut unused = UNUSED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some(record) = unused.take() {
+        let next = record.next_unused.load(Relaxed);
+        if !next.is_null() {
+            // SAFETY: only `put_record` writes it, with records, and these are never freed.
+            unused.replace(unsafe { &*next });
+        }
+        return record;
+    }
+    drop(unused);
+    let layout = Layout::new::<Record>();
+    // SAFETY: a record is not of size 0.
+    let memory = unsafe { System.alloc(layout) }.cast::<Record>();
+    if memory.is_null() {
+        handle_alloc_error(layout);
+    }
+    // SAFETY: the memory was just allocated for a record and is never freed.
+    unsafe {
+        memory.write(Record::default());
+        &*memory
+    }
+}
+
+/// A thread ended: its record is there for another.
+fn put_record(record: &'static Record) {
+    let mut unused = UNUSED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let next = unused.take().map_or(ptr::null_mut(), |next| ptr::from_ref(next).cast_mut());
+    record.next_unused.store(next, Relaxed);
+    unused.replace(record);
+}
 
 /// Gives the thread's record back when the thread ends.
 struct Holder(&'static Record);
@@ -49,7 +86,7 @@ struct Holder(&'static Record);
 impl Drop for Holder {
     fn drop(&mut self) {
         let _ = RECORD.try_with(|record| record.set(ptr::null_mut()));
-        UNUSED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(self.0);
+        put_record(self.0);
     }
 }
 
@@ -70,8 +107,7 @@ fn own_record() -> *mut Record {
     if !known.is_null() {
         return known;
     }
-    let unused = UNUSED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop();
-    let record: &'static Record = unused.unwrap_or_else(|| Box::leak(Box::default()));
+    let record = take_record();
     let address = ptr::from_ref(record).cast_mut();
     // In a thread that is ending there is nobody left to give the record back: it stays leaked.
     if HOLDER.try_with(|holder| holder.set(Some(Holder(record)))).is_ok() {

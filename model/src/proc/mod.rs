@@ -1,4 +1,4 @@
-//! The texts of /proc/buddyinfo, pagetypeinfo, zoneinfo and vmstat, byte for byte.
+//! The texts of /proc/buddyinfo, pagetypeinfo, zoneinfo, vmstat and slabinfo, byte for byte.
 //!
 //! One set of line writers (`line`, private) stands under two uses:
 //!
@@ -13,6 +13,7 @@
 
 mod line;
 mod names;
+mod slabinfo;
 mod view;
 
 #[cfg(feature = "std")]
@@ -31,6 +32,7 @@ mod zoneinfo;
 mod zoneinfo_parse;
 
 pub use names::Names;
+pub use slabinfo::{SLABINFO_HEADER, SlabInfo};
 pub use view::{ProcFile, View};
 
 #[cfg(feature = "std")]

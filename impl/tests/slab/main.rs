@@ -1,0 +1,11 @@
+//! The slab allocator against memcg-slub.md §4 and §5 and against the bugs of SLUB's past.
+
+mod bugs;
+mod frees;
+mod laws;
+mod lists;
+mod requests;
+mod scene;
+mod shown;
+mod stress;
+mod tables;
