@@ -19,5 +19,6 @@ pub mod memcg;
 pub mod schedules;
 pub mod script;
 pub mod shrink;
+pub mod slab;
 pub mod trace;
 pub mod world;

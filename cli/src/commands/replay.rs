@@ -7,6 +7,7 @@ use mmspec_proptests::compaction;
 use mmspec_proptests::engine::{Case, Failure, OwnCase};
 use mmspec_proptests::flat::{self, Language};
 use mmspec_proptests::memcg::Memcg;
+use mmspec_proptests::slab::Slab;
 
 pub(crate) fn run(args: &args::Replay, out: &mut Out) -> anyhow::Result<Verdict> {
     let text = input::text(&args.file)?;
@@ -16,6 +17,9 @@ pub(crate) fn run(args: &args::Replay, out: &mut Out) -> anyhow::Result<Verdict>
     }
     if flat::begins::<Memcg>(&text) {
         return flat(flat::Case::<Memcg>::parse(&name, &text)?, out);
+    }
+    if flat::begins::<Slab>(&text) {
+        return flat(flat::Case::<Slab>::parse(&name, &text)?, out);
     }
     let case = Case::parse(&name, &text)?;
     let operations = case.script.ops.len();

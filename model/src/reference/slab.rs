@@ -87,8 +87,14 @@ fn by_counting(rules: &SlabRules, size: u64, wanted: u64) -> Option<u8> {
 /// Bytes from one object to the next, and where its free pointer is (§4.1).
 fn stride(spec: &CacheSpec) -> (u64, u64) {
     let align = u64::from(spec.align).max(WORD);
-    let size = u64::from(spec.object_size).next_multiple_of(WORD);
-    let outside = CacheFlags::CTOR | CacheFlags::TYPESAFE_BY_RCU;
+    let mut size = u64::from(spec.object_size).next_multiple_of(WORD);
+    let debug = spec.flags.contains(CacheFlags::DEBUG);
+    if debug && size == u64::from(spec.object_size) {
+        // A red zone, where no gap is.
+        size += WORD;
+    }
+    // Poison would overwrite it.
+    let outside = CacheFlags::CTOR | CacheFlags::TYPESAFE_BY_RCU | CacheFlags::DEBUG;
     if spec.flags.intersects(outside) {
         ((size + WORD).next_multiple_of(align), size)
     } else {
@@ -97,8 +103,8 @@ fn stride(spec: &CacheSpec) -> (u64, u64) {
     }
 }
 
-/// All that is computed when a cache is made; `None`: no slab can hold such objects. Debug metadata
-/// is not part of the arithmetic here: a debug cache lies as another, and has no per-CPU lists.
+/// All that is computed when a cache is made; `None`: no slab can hold such objects. Of debug metadata the
+/// red zone and the free pointer are there; the tracks of users are not (the sheet has no sizes).
 #[must_use]
 pub fn layout(spec: &CacheSpec, rules: &SlabRules, cpus: u16) -> Option<CacheLayout> {
     if spec.object_size == 0 || !spec.align.is_power_of_two() {

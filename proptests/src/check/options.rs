@@ -26,13 +26,15 @@ pub enum Engine {
     Compaction,
     /// Memory cgroups, in lockstep and by the laws.
     Memcg,
+    /// Slab caches, by the laws.
+    Slab,
     /// Scripts recorded as kernel traces, and explained.
     Trace,
 }
 
 impl Engine {
     /// All engines, in the order in which they run.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Regressions,
         Self::Differential,
         Self::Laws,
@@ -42,6 +44,7 @@ impl Engine {
         Self::Histories,
         Self::Compaction,
         Self::Memcg,
+        Self::Slab,
         Self::Trace,
     ];
 
@@ -58,6 +61,7 @@ impl Engine {
             Self::Histories => "histories",
             Self::Compaction => "compaction",
             Self::Memcg => "memcg",
+            Self::Slab => "slab",
             Self::Trace => "trace",
         }
     }
@@ -74,13 +78,14 @@ impl Engine {
             // They take what they need, which is little.
             Self::Regressions => 0,
             Self::Differential => 22,
-            Self::Laws => 18,
+            Self::Laws => 16,
             Self::Conformance => 7,
             Self::Explorer => 16,
             Self::Schedules => 16,
             Self::Histories => 10,
             Self::Compaction => 4,
             Self::Memcg => 2,
+            Self::Slab => 2,
             Self::Trace => 5,
         }
     }

@@ -15,6 +15,7 @@ use crate::lawful::{self, Depth, Exercised};
 use crate::memcg::Memcg;
 use crate::schedules::{self, Coarse, Fine};
 use crate::script::Script;
+use crate::slab::Slab;
 use crate::trace::selfcheck;
 use mmspec_impl::{OwnedAllocator, Platform};
 use mmspec_model::contract::Run;
@@ -55,6 +56,7 @@ pub fn check(options: &Options<'_>) -> Result<CheckReport, FolderError> {
             Engine::Histories => run_histories(&config),
             Engine::Compaction => run_compaction(&config),
             Engine::Memcg => flat::run::<Memcg>(&config),
+            Engine::Slab => flat::run::<Slab>(&config),
             Engine::Trace => selfcheck::run(&config),
         };
         if let Some(folder) = &options.failures {
@@ -115,6 +117,7 @@ fn regressions(options: &Options<'_>) -> Result<EngineReport, FolderError> {
         }
     }
     flats::<Memcg>(&folder, options.seed, &mut report)?;
+    flats::<Slab>(&folder, options.seed, &mut report)?;
     for (path, case) in folder.cases()? {
         report.cases += 1;
         report.operations += case.script.ops.len() as u64;

@@ -4,6 +4,7 @@ use crate::compaction;
 use crate::conformance;
 use crate::flat;
 use crate::memcg::Memcg;
+use crate::slab::Slab;
 use std::fmt;
 
 /// A case in one of these languages.
@@ -15,6 +16,8 @@ pub enum OwnCase {
     Compaction(compaction::Case),
     /// Of memory cgroups.
     Memcg(flat::Case<Memcg>),
+    /// Of slab caches.
+    Slab(flat::Case<Slab>),
 }
 
 impl OwnCase {
@@ -25,6 +28,7 @@ impl OwnCase {
             Self::Runs(case) => case.steps.len(),
             Self::Compaction(case) => case.acts.len(),
             Self::Memcg(case) => case.ops.len(),
+            Self::Slab(case) => case.ops.len(),
         }
     }
 
@@ -35,6 +39,7 @@ impl OwnCase {
             Self::Runs(case) => case.steps.get(at).map(ToString::to_string),
             Self::Compaction(case) => case.acts.get(at).map(ToString::to_string),
             Self::Memcg(case) => case.op_text(at),
+            Self::Slab(case) => case.op_text(at),
         }
     }
 
@@ -45,6 +50,7 @@ impl OwnCase {
             Self::Runs(_) => "runs",
             Self::Compaction(_) => "mmc",
             Self::Memcg(_) => "mcg",
+            Self::Slab(_) => "slb",
         }
     }
 
@@ -61,6 +67,7 @@ impl fmt::Display for OwnCase {
             Self::Runs(case) => case.fmt(f),
             Self::Compaction(case) => case.fmt(f),
             Self::Memcg(case) => case.fmt(f),
+            Self::Slab(case) => case.fmt(f),
         }
     }
 }
@@ -80,5 +87,11 @@ impl From<compaction::Case> for OwnCase {
 impl From<flat::Case<Memcg>> for OwnCase {
     fn from(case: flat::Case<Memcg>) -> Self {
         Self::Memcg(case)
+    }
+}
+
+impl From<flat::Case<Slab>> for OwnCase {
+    fn from(case: flat::Case<Slab>) -> Self {
+        Self::Slab(case)
     }
 }

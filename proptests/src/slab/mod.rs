@@ -1,0 +1,10 @@
+//! Slab caches: cases (`.slb`), the laws after every operation, and the layout against the
+//! specification's.
+
+mod bench;
+mod generate;
+mod language;
+mod pages;
+
+pub use bench::play;
+pub use language::{Slab, Verb};
