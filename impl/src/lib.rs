@@ -33,7 +33,8 @@
 //! splitting, merging, fallback, isolation, the atomic reserve; and the lock-free watermark
 //! checks), `pcp` (the per-CPU lists: refill, drain, sizing), `path` (what a request and a free go
 //! through), `ops` (start-up, sysctls, hotplug, the statistics worker, observation), `host` (the
-//! owned arena) and `contract` (the specification's traits).
+//! owned arena) and `contract` (the specification's traits). Beside the allocator and apart from it:
+//! [`memcg`], who is charged for pages.
 #![no_std]
 
 #[cfg(feature = "std")]
@@ -49,6 +50,7 @@ mod geometry;
 mod host;
 mod kswapd;
 mod list;
+pub mod memcg;
 mod node;
 mod ops;
 mod path;
