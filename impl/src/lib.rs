@@ -33,8 +33,8 @@
 //! splitting, merging, fallback, isolation, the atomic reserve; and the lock-free watermark
 //! checks), `pcp` (the per-CPU lists: refill, drain, sizing), `path` (what a request and a free go
 //! through), `ops` (start-up, sysctls, hotplug, the statistics worker, observation), `host` (the
-//! owned arena) and `contract` (the specification's traits). [`slab`] is a slab allocator on top of it, with
-//! an architecture of its own.
+//! owned arena) and `contract` (the specification's traits). Beside the allocator, each with an architecture
+//! of its own: [`slab`], a slab allocator on top of it, and [`memcg`], who is charged for pages.
 #![no_std]
 
 #[cfg(feature = "std")]
@@ -52,6 +52,7 @@ pub mod heap;
 mod host;
 mod kswapd;
 mod list;
+pub mod memcg;
 mod node;
 mod ops;
 mod path;

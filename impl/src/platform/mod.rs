@@ -105,7 +105,19 @@ pub trait Word: Send + Sync + 'static {
 }
 
 /// A [`Word`] whose operations are sequentially consistent.
-pub trait Ordered: Word {}
+pub trait Ordered: Word {
+    /// Write `value`; the value before. One step: what is provided here is for words that know no better.
+    #[inline]
+    fn swap(&self, value: u64) -> u64 {
+        let mut seen = self.load();
+        loop {
+            match self.compare_exchange_weak(seen, value) {
+                Ok(before) => return before,
+                Err(found) => seen = found,
+            }
+        }
+    }
+}
 
 /// A lock that owns what it guards.
 pub trait Lock<T>: Send + Sync {

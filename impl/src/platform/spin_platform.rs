@@ -75,7 +75,12 @@ impl Word for Total {
     }
 }
 
-impl Ordered for Total {}
+impl Ordered for Total {
+    #[inline]
+    fn swap(&self, value: u64) -> u64 {
+        self.0.swap(value, Ordering::SeqCst)
+    }
+}
 
 /// A platform that only spins: for bare metal with interrupts off around every call.
 #[derive(Clone, Copy, Debug)]

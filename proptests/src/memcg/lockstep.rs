@@ -5,10 +5,16 @@ use super::language::Memcg;
 use crate::engine::Finding;
 use crate::flat::Case;
 use crate::lawful::Exercised;
+use mmspec_impl::memcg::OwnedMemcg;
+use mmspec_impl::platform::StdPlatform;
 use mmspec_model::contract::{MemcgDone, MemoryCgroups};
 use mmspec_model::laws::{self, Live, MemcgDid, MemcgPicture, MemcgSeen, Observation, Step, World};
 use mmspec_model::reference::memcg::Reference;
 use mmspec_model::vocab::Pfn;
+
+/// Groups and handles of a case at most: it has one operation for each.
+const GROUPS: usize = 512;
+const PEAKS: usize = 512;
 
 /// No page frames are looked at.
 struct Nowhere;
@@ -26,7 +32,9 @@ impl World for Nowhere {
 /// The specification and the implementation.
 pub(super) fn compared(case: &Case<Memcg>, exercised: &mut Exercised) -> Result<u64, Finding> {
     let reference = Reference::new(case.rules, case.cpus);
-    play(case, reference.clone(), reference, exercised)
+    let cpus = usize::from(case.cpus);
+    let tested = OwnedMemcg::<StdPlatform>::new(cpus, GROUPS, PEAKS, case.rules);
+    play(case, reference, tested, exercised)
 }
 
 fn finding(kind: &str, what: String, at: usize) -> Finding {

@@ -275,8 +275,9 @@ impl Reference {
             counter.used() > counter.high
         };
         let high = self.tree.levels(charge.memcg).into_iter().find(over);
-        let Some(level) = high else { return self.charged(charge, charge.memcg) };
-        if charge.task.contains(ChargeTask::INTERRUPT) {
+        if let Some(level) = high
+            && charge.task.contains(ChargeTask::INTERRUPT)
+        {
             let step = self.charged(charge, charge.memcg);
             return step.map(|step| match step {
                 MemcgStep::Done(MemcgDone::Charged { memcg, over_high, .. }) => {
@@ -285,7 +286,10 @@ impl Reference {
                 other => other,
             });
         }
-        charge.over_high += u64::from(charge.batch);
+        if high.is_some() {
+            charge.over_high += u64::from(charge.batch);
+        }
+        // Whatever this charge met: what has piled up is dealt with.
         if self.rules.high_in_charge
             && charge.over_high > u64::from(self.rules.batch)
             && !charge.task.contains(ChargeTask::MEMALLOC)
