@@ -207,7 +207,10 @@ impl<P: Platform, B: Backing> Memcg<P, B> {
                 self.passed_oom(charge)
             }
             At::High(handler) => match self.high_part(handler, reply) {
-                Go::End(_) => charge.charged_to(charge.memcg),
+                Go::End(_) => {
+                    self.book(charge);
+                    charge.charged_to(charge.memcg)
+                }
                 go => go,
             },
         }
@@ -336,7 +339,6 @@ impl<P: Platform, B: Backing> Memcg<P, B> {
             self.change_refs(memcg, i64::from(counted));
         }
         self.refill_stock(charge.cpu, memcg, rest, charge.nested());
-        self.book(charge);
         let is_over = |counter: &Counter<P>| counter.read() > counter.set.high.load();
         let interrupt = charge.task.contains(ChargeTask::INTERRUPT);
         let mut high_work = None;
@@ -360,6 +362,8 @@ impl<P: Platform, B: Backing> Memcg<P, B> {
             charge.at = At::High(Handler::new(memcg, due, self.rules.retries, dying));
             return Go::On;
         }
+        // Bytes come to their stock after all that: they may push pages out, which the limit counted still.
+        self.book(charge);
         Go::End(MemcgDone::Charged { memcg, over_high: charge.over_high, high_work })
     }
 

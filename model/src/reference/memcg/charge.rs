@@ -295,7 +295,6 @@ impl Reference {
             && !charge.task.contains(ChargeTask::MEMALLOC)
             && charge.waits()
         {
-            self.account(charge, charge.memcg);
             return Err(High::in_charge(charge, self.rules.retries));
         }
         self.charged(charge, charge.memcg)
@@ -308,7 +307,8 @@ impl Reference {
         Ok(MemcgStep::Done(MemcgDone::Charged { memcg, over_high, high_work: None }))
     }
 
-    fn account(&mut self, charge: &Charge, memcg: MemcgId) {
+    /// After try_charge, the handler of memory.high in it included (§2.9).
+    pub(super) fn account(&mut self, charge: &Charge, memcg: MemcgId) {
         let pages = charge.pages;
         match charge.purpose {
             Purpose::Folio if memcg == MemcgId::ROOT => {}

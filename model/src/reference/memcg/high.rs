@@ -24,6 +24,8 @@ pub(super) struct High {
     reclaimed: u64,
     sleeping: bool,
     done: MemcgDone,
+    /// The charge that it is the end of.
+    pub charge: Option<Charge>,
 }
 
 impl High {
@@ -39,6 +41,7 @@ impl High {
             reclaimed: 0,
             sleeping: false,
             done: MemcgDone::Ok,
+            charge: None,
         }
     }
 
@@ -46,7 +49,12 @@ impl High {
     pub(super) fn in_charge(charge: &Charge, retries: u32) -> Self {
         let memcg = charge.memcg;
         let done = MemcgDone::Charged { memcg, over_high: 0, high_work: None };
-        Self { done, ..Self::new(memcg, charge.over_high, charge.task, retries) }
+        let charge_over = charge.over_high;
+        Self {
+            done,
+            charge: Some(charge.clone()),
+            ..Self::new(memcg, charge_over, charge.task, retries)
+        }
     }
 
     fn end(&self) -> MemcgStep {

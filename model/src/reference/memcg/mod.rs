@@ -252,6 +252,9 @@ impl Reference {
         };
         match step {
             Ok(MemcgStep::Done(done)) => {
+                if let State::High(High { charge: Some(charge), .. }) = &running.0 {
+                    self.account(&charge.clone(), charge.memcg);
+                }
                 running.0 = State::Done(done);
                 MemcgStep::Done(done)
             }
