@@ -11,8 +11,8 @@ use mmspec_model::{
         Request,
     },
     vocab::{
-        AllocFlags, CompactRules, CpuId, Gfp, Machine, Mark, NodeId, Order, Pfn, Rules, Tunables,
-        ZoneIdx, ZoneKind,
+        AllocFlags, CompactRules, CpuId, Gfp, Machine, Mark, MigrateType, NodeId, Order, Pfn,
+        Rules, Tunables, ZoneIdx, ZoneKind,
     },
 };
 use std::{
@@ -265,12 +265,22 @@ impl Bench {
         self.pages.zone_state(ZONE).nr_free[usize::from(order)].iter().sum()
     }
 
-    /// Nothing is lost: all frames are free or the owner's, and none is isolated.
+    /// Nothing is lost: all frames are free or the owner's, none is isolated, and the counters of free
+    /// pages tell what is on the lists.
     pub(crate) fn check(&self, also_held: u64) {
         let pages = self.owner.pages.lock().unwrap();
         assert!(pages.values().all(|page| !page.isolated), "a page was left isolated");
         let held: u64 = pages.values().map(|page| 1 << page.lru.order.get()).sum();
         let managed = self.pages.managed_frames();
         assert_eq!(self.pages.free_frames() + held + also_held, managed);
+        for zone in 0..self.pages.zone_count() {
+            let state = self.pages.zone_state(ZoneIdx(zone as u8));
+            let listed: u64 = MigrateType::ALL
+                .into_iter()
+                .filter(|of_type| *of_type != MigrateType::Isolate)
+                .map(|of_type| state.pages_of(of_type))
+                .sum();
+            assert_eq!(state.nr_free_pages_exact, listed as i64);
+        }
     }
 }
