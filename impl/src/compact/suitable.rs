@@ -251,6 +251,7 @@ mod tests {
             (&[(1, 8)], -500),
             (&[], 0),
             (&[(1, 9)], -1000),
+            (&[(1, 9), (1, 0)], -1000),
         ] {
             let mut sum = Blocks { free: 0, blocks: 0, suitable: 0 };
             for (count, order) in blocks {

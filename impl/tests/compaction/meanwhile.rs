@@ -3,7 +3,7 @@
 
 use crate::{
     owner::{Bench, CPU, Owner, Page, ZONE},
-    scene::{block, daemon, full, machine, target_scans, without},
+    scene::{START, block, daemon, full, machine, source_scans, target_scans, without},
 };
 use mmspec_impl::compact::{Compactor, Goal};
 use mmspec_model::{
@@ -171,6 +171,29 @@ fn a_block_that_went_before_the_lock_is_passed_over_frame_by_frame() {
     };
     let scan = first_scan(without(off, CompactFixes::empty()), &goes);
     assert_eq!(scan, (block(63), block(64), 128, 0));
+}
+
+#[test]
+fn a_pageblock_that_another_run_marked_meanwhile_is_left_to_it() {
+    // In a zone at frame 0 the first pageblock counts as one that is gone over again.
+    for (start, scan) in [(START, (START, START + 128, 1, 0)), (0, (0, 128, 128, 128))] {
+        let mut machine = machine();
+        machine.zones[0].span.start = Pfn(start);
+        let mut bench = full(&machine, without(CompactFeatures::F09, CompactFixes::empty()));
+        bench.free(|pfn| pfn.0 >= block(52) && pfn.0 % 2 == 1);
+        let mark = |moment: Moment| {
+            if matches!(moment, Moment::Lock(CompactLock::Lru)) {
+                bench.mark(start);
+            }
+        };
+        let owner = Meanwhile { owner: &bench.owner, happens: &mark };
+        let compactor = Compactor { owner: &owner, ..bench.compactor() };
+        let goal = Goal { mode: CompactMode::Async, ..daemon(7) };
+        let mut run = compactor.begin(CPU, ZONE, goal).unwrap();
+        compactor.step(&mut run);
+        compactor.abandon(run);
+        assert_eq!(source_scans(&bench.owner.events.lock().unwrap())[0], scan);
+    }
 }
 
 #[test]

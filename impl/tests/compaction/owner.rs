@@ -72,6 +72,8 @@ pub(crate) struct Owner {
     /// Isolated pages that other compactors hold.
     pub(crate) isolated_by_others: Mutex<u64>,
     pub(crate) resched: AtomicBool,
+    /// Pages on active lists that are no frames of the zone's.
+    pub(crate) active: AtomicU64,
     /// How often waiting for the others helps, and what they hold then.
     pub(crate) waits: AtomicU64,
     /// Times that batches for LRU lists were drained.
@@ -138,7 +140,7 @@ impl PageMover for Owner {
         let inactive = pages.len() as u64 - isolated;
         LruPages {
             inactive,
-            active: 0,
+            active: self.active.load(Relaxed),
             isolated: isolated + *self.isolated_by_others.lock().unwrap(),
         }
     }
