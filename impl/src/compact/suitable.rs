@@ -160,8 +160,7 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
                 run.finishing_block = true;
                 CompactResult::Continue
             }
-            Found::Nothing if late => self.interrupted(run),
-            Found::Nothing => CompactResult::Continue,
+            Found::Nothing => self.interrupted(run),
         }
     }
 

@@ -150,6 +150,21 @@ fn up_to_5_0_runs_for_other_types_finish_the_pageblock_before_they_steal() {
 }
 
 #[test]
+fn zones_without_memory_are_not_compacted() {
+    let mut machine = two_zones();
+    machine.holes.push(PfnRange { start: Pfn(START), end: Pfn(block(32)) });
+    let mut bench = full(&machine, NEW);
+    bench.free(|pfn| pfn.0 >= block(52) && pfn.0 % 2 == 1);
+    assert!(bench.compactor().proactive(CPU, NodeId(0), 20));
+    let events = bench.owner.events.lock().unwrap();
+    let begun = |event: &CompactEvent| match *event {
+        CompactEvent::Begin { zone, .. } => Some(zone.0),
+        _ => None,
+    };
+    assert_eq!(events.iter().filter_map(begun).collect::<Vec<_>>(), [1]);
+}
+
+#[test]
 fn rules_are_as_given() {
     for (_, rules) in CompactRules::PRESETS {
         assert_eq!(scene(rules, 12).state.rules(), rules);

@@ -294,3 +294,20 @@ fn runs_that_ignore_marks_set_none_where_they_isolate() {
         assert_eq!(bench.skips(START), !ignore_skip_hint);
     }
 }
+
+#[test]
+fn a_huge_page_on_a_list_fills_its_pageblock_like_any_other() {
+    for order in [7, 8] {
+        let mut bench = scene(NEW, 12);
+        bench.folio(block(2), 7);
+        bench.cached(block(2), block(63));
+        // For order 8 it is no folio below the order wanted that may be isolated, either.
+        assert_eq!(scans(&bench, daemon(order), 1)[0].0, block(3), "order {order}");
+        assert!(!bench.skips(block(2)));
+    }
+    let old = without(CompactFeatures::F14, CompactFixes::empty());
+    let mut bench = scene(old, 12);
+    bench.folio(block(2), 7);
+    bench.cached(block(2), block(63));
+    assert_eq!(scans(&bench, daemon(8), 1)[0], (block(2), block(3), 128, 0));
+}
