@@ -149,9 +149,12 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
     fn may_be_source(&self, run: &Run, block: Place, end: Place) -> bool {
         let tables = self.pages.tables();
         let early = self.has(CompactFeatures::F14);
-        let huge = early
-            && matches!(self.look(block), Look::Large(order) if order >= run.span.shift)
-            && !run.goal.alloc_contig;
+        let fills = match self.look(block) {
+            Look::Large(order) => order >= run.span.shift,
+            Look::Lru(page) => page.order.get() >= run.span.shift,
+            Look::Free(_) | Look::Fixed | Look::Driver => false,
+        };
+        let huge = early && fills && !run.goal.alloc_contig;
         let fits = if run.goal.is_async() && run.goal.direct {
             let of = tables.block_type(block as u32);
             match run.goal.migratetype {

@@ -160,8 +160,7 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
                 run.finishing_block = true;
                 CompactResult::Continue
             }
-            Found::Nothing if late => self.interrupted(run),
-            Found::Nothing => CompactResult::Continue,
+            Found::Nothing => self.interrupted(run),
         }
     }
 
@@ -251,6 +250,7 @@ mod tests {
             (&[(1, 8)], -500),
             (&[], 0),
             (&[(1, 9)], -1000),
+            (&[(1, 9), (1, 0)], -1000),
         ] {
             let mut sum = Blocks { free: 0, blocks: 0, suitable: 0 };
             for (count, order) in blocks {

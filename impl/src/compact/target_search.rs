@@ -11,6 +11,8 @@ use mmspec_model::{
 struct Search {
     limit: u64,
     scanned: u64,
+    /// Entries of the order at hand.
+    entries: u64,
     taken: u64,
     /// Entries from here on are taken at once.
     low: Place,
@@ -46,6 +48,7 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
         let mut search = Search {
             limit: self.first_limit(run, at_start),
             scanned: 0,
+            entries: 0,
             taken: 0,
             low: run.span.block_start(run.free - (distance >> 2)),
             min: run.span.block_start(run.free - (distance >> 1)),
@@ -93,13 +96,11 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
         let top = order - 1;
         let circular = self.has(CompactFeatures::F19);
         run.search_order = if circular { run.search_order.min(top) } else { top };
-        let first = run.search_order;
-        let mut at = first;
+        let mut at = run.search_order;
         loop {
             if self.fixed(CompactFixes::FRESH_CANDIDATE) {
                 search.candidate = None;
             }
-            let before = search.scanned;
             let left = self.search_order(run, at, search);
             let enough = self.fixed(CompactFixes::MARK_REPRESENTATIVE)
                 && run.nr_targets >= run.sources.pages();
@@ -109,10 +110,12 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
             } else {
                 left == Left::Taken
             };
-            if done || left == Left::Refused && self.fixed(CompactFixes::REFUSAL_ENDS) {
+            if done {
                 return;
             }
-            if search.scanned - before >= search.limit {
+            // A refusal ends a search as if it had been all round.
+            let refused = left == Left::Refused && self.fixed(CompactFixes::REFUSAL_ENDS);
+            if search.entries >= search.limit {
                 search.limit >>= 1;
                 search.limit = if self.fixed(CompactFixes::LIMIT_MAX) {
                     search.limit.max(1)
@@ -125,9 +128,9 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
                 None if circular => top,
                 None => return,
             };
-            if circular && at == first {
-                // All round: the next search begins elsewhere.
-                run.search_order = first.checked_sub(1).unwrap_or(top);
+            // All round since the last find: the next search begins elsewhere.
+            if refused || circular && at == run.search_order {
+                run.search_order = run.search_order.checked_sub(1).unwrap_or(top);
                 return;
             }
         }
@@ -136,18 +139,19 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
     /// Go along the Movable list of an order, tail first.
     fn search_order(&self, run: &mut Run, order: u8, search: &mut Search) -> Left {
         let zone = self.pages.zone(run.zone);
+        search.entries = 0;
         if zone.peek(|lists| lists.blocks_of(order)) == 0 {
             return Left::Nothing;
         }
         let diff = &self.pages.slot(run.cpu, run.zone).diff;
         let mut locked = zone.lock(self.pages.tables(), diff);
-        let (mut entries, mut last, mut chosen) = (0, None, None);
+        let (mut last, mut chosen) = (None, None);
         {
             let buddy = locked.buddy();
             let mut next = buddy.list_tail(order, MigrateType::Movable);
             while let Some(frame) = next {
                 let at = Place::from(frame);
-                entries += 1;
+                search.entries += 1;
                 search.scanned += 1;
                 last = Some(frame);
                 let mut block = run.span.block_start(at);
@@ -166,7 +170,7 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
                     search.candidate = Some(frame);
                     search.limit >>= 1;
                 }
-                if entries >= search.limit {
+                if search.entries >= search.limit {
                     break;
                 }
                 next = buddy.neighbours(frame, order, MigrateType::Movable).0;
@@ -253,8 +257,8 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
         }
         if self.fixed(CompactFixes::AROUND_BLOCK) {
             let ended = self.isolate_free_in(run, start, end, 1, false);
-            let walked = !self.fixed(CompactFixes::FINISH_FAILED) || ended == end;
-            let marks = if self.fixed(CompactFixes::FINISH_FAILED) { walked } else { !enough(run) };
+            let marks =
+                if self.fixed(CompactFixes::FINISH_FAILED) { ended == end } else { !enough(run) };
             if marks && !run.goal.no_set_skip_hint {
                 self.state.set_skip(span.number(start));
             }

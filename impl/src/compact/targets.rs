@@ -261,8 +261,7 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
         });
         run.free_scanned += scanned;
         self.state.count(Count::Isolated, taken);
-        if at == end && taken == 0 && !self.has(CompactFeatures::F18) && !run.goal.no_set_skip_hint
-        {
+        if at == end && taken == 0 && !self.has(CompactFeatures::F18) {
             self.finish_target_block(run, run.span.block_start(start));
         }
         at

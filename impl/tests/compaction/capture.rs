@@ -39,6 +39,17 @@ fn a_task_gets_the_block_that_it_makes() {
         // A part of a movable pageblock is not for others,
         (NEW, unmovable(5), movable, false),
         (NEW, unmovable(5), normal, true),
+        (NEW, task(7, LIGHT), MigrateType::Cma, false),
+        // Up to 6.2 the record is looked at after the drain.
+        (
+            without(
+                CompactFeatures::empty(),
+                CompactFixes::FINISH_FAILED | CompactFixes::MARK_REPRESENTATIVE,
+            ),
+            task(7, LIGHT),
+            movable,
+            true,
+        ),
         (NEW, task(5, LIGHT), normal, true),
         // and up to 6.9 not even for movable requests.
         (

@@ -58,14 +58,117 @@ fn contention_leaks_too_and_failures_of_searches() {
 
 #[test]
 fn a_zone_at_frame_0_begins_with_a_whole_pageblock() {
-    let mut machine = Machine::new(2, &[(ZoneKind::Normal, 0, 8192)]);
-    (machine.pageblock_order, machine.max_order) = (Order::of(7), Order::of(8));
-    machine.thp_order = None;
-    let mut bench = full(&machine, NEW);
-    bench.free(|pfn| pfn.0 >= 7000 && pfn.0 % 2 == 1);
+    // Wherever it begins in the machine's first pageblock.
+    for start in [0, 8] {
+        let mut machine = Machine::new(2, &[(ZoneKind::Normal, start, 8192)]);
+        (machine.pageblock_order, machine.max_order) = (Order::of(7), Order::of(8));
+        machine.thp_order = None;
+        let mut bench = full(&machine, NEW);
+        bench.free(|pfn| pfn.0 >= 7000 && pfn.0 % 2 == 1);
+        let mut run = bench.begin(daemon(7));
+        let frames = 128 - start;
+        assert_eq!(source_scans(&bench.step(&mut run).1)[0], (start, 128, frames, frames));
+        bench.compactor().abandon(run);
+    }
+}
+
+#[test]
+fn a_direct_compaction_given_up_gives_everything_back() {
+    let mut bench = scene(NEW, 12);
+    bench.free_block(block(60), 6);
+    let request = Request::new(Order::of(7), Gfp::HIGHUSER_MOVABLE);
+    let compactor = bench.compactor();
+    let mut direct = compactor.direct_begin(CPU, &request, CompactPriority::SyncLight).unwrap();
+    let free = bench.pages.free_frames();
+    (0..2).for_each(|_| assert!(compactor.direct_step(&mut direct).is_none()));
+    assert!(bench.pages.free_frames() < free, "targets are isolated");
+    compactor.direct_abandon(direct);
+    bench.check(0);
+    assert_eq!(bench.pages.free_frames(), free);
+}
+
+#[test]
+fn up_to_5_0_contention_and_signals_are_minded_before_all_else() {
+    let bench = scene(CompactRules::linux_5_0(), 12);
     let mut run = bench.begin(daemon(7));
-    assert_eq!(source_scans(&bench.step(&mut run).1)[0], (0, 128, 128, 128));
-    bench.compactor().abandon(run);
+    bench.owner.signal.store(true, Relaxed);
+    assert_eq!(bench.step(&mut run).0, Some(CompactResult::Contended));
+    assert_eq!(run.scanned(), (0, 0));
+}
+
+#[test]
+fn a_proactive_run_ends_at_the_low_target() {
+    // Proactiveness 20: 80 of 100, and that is what 1024 single pages of 1280 are.
+    for (blocks, expected) in [(2, Some(CompactResult::Success)), (1, None)] {
+        let mut bench = full(&machine(), NEW);
+        bench.free(|pfn| pfn.0 >= block(40) && pfn.0 < block(56) && pfn.0 % 2 == 1);
+        (0..blocks).for_each(|n| bench.free_block(block(57 + 2 * n), 7));
+        let goal = Goal { proactive: Some(20), mode: LIGHT, ..Goal::WHOLE };
+        let mut run = bench.begin(goal);
+        assert_eq!(bench.step(&mut run).0, expected);
+        bench.compactor().abandon(run);
+    }
+}
+
+#[test]
+fn a_block_of_cma_is_found_for_movable_requests_only() {
+    let mut cma = machine();
+    cma.cma_built = true;
+    cma.cma.push(PfnRange { start: Pfn(block(60)), end: Pfn(block(64)) });
+    for (migratetype, expected) in
+        [(MigrateType::Movable, Some(CompactResult::Success)), (MigrateType::Unmovable, None)]
+    {
+        let mut bench = full(&cma, NEW);
+        bench.free(|pfn| (block(40)..block(56)).contains(&pfn.0) && pfn.0 % 2 == 1);
+        bench.each(|pfn, page| page.lru.pinned = pfn.0 == START);
+        let mut run = bench.begin(Goal { migratetype, ..daemon(7) });
+        while bench.compactor().positions(&run).0 < Pfn(block(1)) {
+            assert_eq!(bench.step(&mut run).0, None);
+        }
+        bench.free_block(block(62), 7);
+        assert_eq!(bench.step(&mut run).0, expected, "{migratetype:?}");
+        bench.compactor().abandon(run);
+    }
+}
+
+#[test]
+fn up_to_5_0_runs_for_other_types_finish_the_pageblock_before_they_steal() {
+    for (migratetype, mode, expected) in [
+        (MigrateType::Movable, LIGHT, Some(CompactResult::Success)),
+        (MigrateType::Reclaimable, LIGHT, None),
+        (MigrateType::Reclaimable, CompactMode::Async, Some(CompactResult::Success)),
+    ] {
+        let mut bench = scene(CompactRules::linux_5_0(), 12);
+        bench.retype(block(30), MigrateType::Unmovable);
+        let mut run = bench.begin(Goal { migratetype, mode, ..daemon(6) });
+        assert_eq!(bench.step(&mut run).0, None);
+        bench.free_block(block(30), 6);
+        assert_eq!(bench.compactor().positions(&run).0, Pfn(START + 32));
+        assert_eq!(bench.step(&mut run).0, expected, "{migratetype:?}, {mode:?}");
+        bench.compactor().abandon(run);
+    }
+}
+
+#[test]
+fn zones_without_memory_are_not_compacted() {
+    let mut machine = two_zones();
+    machine.holes.push(PfnRange { start: Pfn(START), end: Pfn(block(32)) });
+    let mut bench = full(&machine, NEW);
+    bench.free(|pfn| pfn.0 >= block(52) && pfn.0 % 2 == 1);
+    assert!(bench.compactor().proactive(CPU, NodeId(0), 20));
+    let events = bench.owner.events.lock().unwrap();
+    let begun = |event: &CompactEvent| match *event {
+        CompactEvent::Begin { zone, .. } => Some(zone.0),
+        _ => None,
+    };
+    assert_eq!(events.iter().filter_map(begun).collect::<Vec<_>>(), [1]);
+}
+
+#[test]
+fn rules_are_as_given() {
+    for (_, rules) in CompactRules::PRESETS {
+        assert_eq!(scene(rules, 12).state.rules(), rules);
+    }
 }
 
 #[test]

@@ -2,12 +2,12 @@
 
 use crate::{
     owner::{Bench, ZONE},
-    scene::{BLOCK, BLOCKS, block, daemon, full, machine, scene, task},
+    scene::{BLOCK, BLOCKS, block, daemon, full, machine, scene, task, without},
 };
 use mmspec_impl::compact::CompactZoneState;
 use mmspec_model::{
     contract::{CompactMode, CompactResult, PageUse},
-    vocab::{CompactRules, MigrateType, NodeId, Pfn},
+    vocab::{CompactFeatures, CompactFixes, CompactRules, MigrateType, NodeId, Pfn},
 };
 
 const NEW: CompactRules = CompactRules::linux_6_12();
@@ -112,4 +112,19 @@ fn up_to_5_0_a_flush_clears_all_but_huge_pages() {
     assert!((0..BLOCKS).all(|number| !bench.skips(block(number))));
     assert!(!state(&bench).blockskip_flush);
     assert_eq!(state(&bench).cached_free, Pfn(block(63)));
+}
+
+#[test]
+fn up_to_5_3_samples_reach_to_the_next_pageblock() {
+    for (fixes, found) in [(CompactFixes::empty(), 5), (CompactFixes::FLUSH_BOUNDS, 4)] {
+        let mut bench = scene(without(CompactFeatures::empty(), fixes), 12);
+        bench.each(|pfn, page| {
+            if pfn.0 < block(8) && pfn.0 != block(5) {
+                page.other = Some(PageUse::Fixed);
+            }
+        });
+        ask_for_flush(&bench);
+        bench.compactor().flush_node(NodeId(0));
+        assert_eq!(state(&bench).init_migrate, Pfn(block(found)));
+    }
 }

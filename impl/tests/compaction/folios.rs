@@ -226,3 +226,18 @@ fn searches_count_the_frames_of_what_they_take_since_5_14() {
         bench.check(0);
     }
 }
+
+#[test]
+fn a_folio_without_a_target_fails_with_all_its_frames() {
+    let mut bench = full(&machine(), NEW);
+    bench.folio(START + 8, 2);
+    bench.free(|pfn| pfn.0 >= block(52) && pfn.0 % 4 == 1);
+    let mut run = bench.begin(daemon(7));
+    let (_, events) = bench.step(&mut run);
+    // 20 pages above it were moved.
+    assert_eq!(outcome(&events).0, 20);
+    let counters = bench.state.counters();
+    assert_eq!((counters.pgmigrate_success, counters.pgmigrate_fail), (20, 4));
+    bench.compactor().abandon(run);
+    bench.check(0);
+}

@@ -4,6 +4,7 @@
 mod capture;
 mod corners;
 mod daemons;
+mod finds;
 mod flush;
 mod folios;
 mod hints;

@@ -1,7 +1,10 @@
 //! What happens between two steps of a run: others allocate and free, interrupts come; and what only
 //! large pages, several zones or flushes show.
 
-use crate::owner::{Bench, CPU, Owner, Page, ZONE};
+use crate::{
+    owner::{Bench, CPU, Owner, Page, ZONE},
+    scene::{START, block, daemon, full, machine, source_scans, target_scans, without},
+};
 use mmspec_impl::compact::{Compactor, Goal};
 use mmspec_model::{
     contract::{
@@ -9,7 +12,8 @@ use mmspec_model::{
         PageMover, PageUse, Request,
     },
     vocab::{
-        AllocFlags, CompactRules, Gfp, Machine, Mark, MigrateType, NodeId, Order, Pfn, ZoneKind,
+        AllocFlags, CompactFeatures, CompactFixes, CompactRules, Gfp, Machine, Mark, MigrateType,
+        NodeId, Order, Pfn, ZoneKind,
     },
 };
 use std::{
@@ -127,6 +131,69 @@ fn a_block_that_changed_before_the_lock_is_taken_as_it_is_now() {
     assert!(!gone.iter().any(moved_onto), "a page was moved to frames that are another's");
     bench.check(16 * 16);
     assert!(bench.state.counters().pgmigrate_success > 0);
+}
+
+/// A zone whose pageblock 63 begins with a free block of 32, and enough far below; what happens when the
+/// free scanner of an async run is about to lock the zone, and its first scan.
+fn first_scan(rules: CompactRules, happens: &(dyn Fn(&Bench) + Sync)) -> (u64, u64, u64, u64) {
+    let mut bench = full(&machine(), rules);
+    bench.free(|pfn| (block(8)..block(16)).contains(&pfn.0) && pfn.0 % 2 == 0);
+    bench.free_block(block(63), 5);
+    let locks = |moment: Moment| match moment {
+        Moment::Lock(CompactLock::Zone) => happens(&bench),
+        Moment::Lock(_) => bench.owner.contended.store(false, Relaxed),
+        Moment::Event(_) => {}
+    };
+    let owner = Meanwhile { owner: &bench.owner, happens: &locks };
+    let compactor = Compactor { owner: &owner, ..bench.compactor() };
+    let mut run =
+        compactor.begin(CPU, ZONE, Goal { mode: CompactMode::Async, ..daemon(7) }).unwrap();
+    compactor.step(&mut run);
+    compactor.abandon(run);
+    target_scans(&bench.owner.events.lock().unwrap())[0]
+}
+
+#[test]
+fn a_busy_zone_lock_stops_async_scans_without_patch_13() {
+    let off = CompactFeatures::F09 | CompactFeatures::F11 | CompactFeatures::F20;
+    let contend = |bench: &Bench| bench.owner.contended.store(true, Relaxed);
+    let scan = first_scan(without(off, CompactFixes::empty()), &contend);
+    assert_eq!(scan, (block(63), block(63) + 32, 32, 32));
+    let scan = first_scan(without(off | CompactFeatures::F13, CompactFixes::empty()), &contend);
+    assert_eq!(scan, (block(63), block(63), 1, 0));
+}
+
+#[test]
+fn a_block_that_went_before_the_lock_is_passed_over_frame_by_frame() {
+    let off = CompactFeatures::F09 | CompactFeatures::F11 | CompactFeatures::F20;
+    let goes = |bench: &Bench| {
+        take(bench, 5);
+    };
+    let scan = first_scan(without(off, CompactFixes::empty()), &goes);
+    assert_eq!(scan, (block(63), block(64), 128, 0));
+}
+
+#[test]
+fn a_pageblock_that_another_run_marked_meanwhile_is_left_to_it() {
+    // In a zone at frame 0 the first pageblock counts as one that is gone over again.
+    for (start, scan) in [(START, (START, START + 128, 1, 0)), (0, (0, 128, 128, 128))] {
+        let mut machine = machine();
+        machine.zones[0].span.start = Pfn(start);
+        let mut bench = full(&machine, without(CompactFeatures::F09, CompactFixes::empty()));
+        bench.free(|pfn| pfn.0 >= block(52) && pfn.0 % 2 == 1);
+        let mark = |moment: Moment| {
+            if matches!(moment, Moment::Lock(CompactLock::Lru)) {
+                bench.mark(start);
+            }
+        };
+        let owner = Meanwhile { owner: &bench.owner, happens: &mark };
+        let compactor = Compactor { owner: &owner, ..bench.compactor() };
+        let goal = Goal { mode: CompactMode::Async, ..daemon(7) };
+        let mut run = compactor.begin(CPU, ZONE, goal).unwrap();
+        compactor.step(&mut run);
+        compactor.abandon(run);
+        assert_eq!(source_scans(&bench.owner.events.lock().unwrap())[0], scan);
+    }
 }
 
 #[test]

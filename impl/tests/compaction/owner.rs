@@ -11,8 +11,8 @@ use mmspec_model::{
         Request,
     },
     vocab::{
-        AllocFlags, CompactRules, CpuId, Gfp, Machine, Mark, NodeId, Order, Pfn, Rules, Tunables,
-        ZoneIdx, ZoneKind,
+        AllocFlags, CompactRules, CpuId, Gfp, Machine, Mark, MigrateType, NodeId, Order, Pfn,
+        Rules, Tunables, ZoneIdx, ZoneKind,
     },
 };
 use std::{
@@ -72,6 +72,8 @@ pub(crate) struct Owner {
     /// Isolated pages that other compactors hold.
     pub(crate) isolated_by_others: Mutex<u64>,
     pub(crate) resched: AtomicBool,
+    /// Pages on active lists that are no frames of the zone's.
+    pub(crate) active: AtomicU64,
     /// How often waiting for the others helps, and what they hold then.
     pub(crate) waits: AtomicU64,
     /// Times that batches for LRU lists were drained.
@@ -138,7 +140,7 @@ impl PageMover for Owner {
         let inactive = pages.len() as u64 - isolated;
         LruPages {
             inactive,
-            active: 0,
+            active: self.active.load(Relaxed),
             isolated: isolated + *self.isolated_by_others.lock().unwrap(),
         }
     }
@@ -265,12 +267,22 @@ impl Bench {
         self.pages.zone_state(ZONE).nr_free[usize::from(order)].iter().sum()
     }
 
-    /// Nothing is lost: all frames are free or the owner's, and none is isolated.
+    /// Nothing is lost: all frames are free or the owner's, none is isolated, and the counters of free
+    /// pages tell what is on the lists.
     pub(crate) fn check(&self, also_held: u64) {
         let pages = self.owner.pages.lock().unwrap();
         assert!(pages.values().all(|page| !page.isolated), "a page was left isolated");
         let held: u64 = pages.values().map(|page| 1 << page.lru.order.get()).sum();
         let managed = self.pages.managed_frames();
         assert_eq!(self.pages.free_frames() + held + also_held, managed);
+        for zone in 0..self.pages.zone_count() {
+            let state = self.pages.zone_state(ZoneIdx(zone as u8));
+            let listed: u64 = MigrateType::ALL
+                .into_iter()
+                .filter(|of_type| *of_type != MigrateType::Isolate)
+                .map(|of_type| state.pages_of(of_type))
+                .sum();
+            assert_eq!(state.nr_free_pages_exact, listed as i64);
+        }
     }
 }

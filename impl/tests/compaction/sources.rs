@@ -226,7 +226,14 @@ fn a_pending_reschedule_ended_async_runs_up_to_5_0() {
         let bench = scene(rules, 12);
         bench.owner.resched.store(true, Relaxed);
         let mut run = bench.begin(Goal { direct: false, ..task(7, mode) });
-        assert_eq!(bench.step(&mut run).0, expected, "{rules:?}");
+        let (ended, events) = bench.step(&mut run);
+        assert_eq!(ended, expected, "{rules:?}");
+        // It is contention until patch 17, and for that the pageblock is finished since patch 13.
+        let whole = mode == ASYNC && !rules.has(CompactFeatures::F17);
+        if expected.is_none() {
+            let frames = if whole { 128 } else { 32 };
+            assert_eq!(source_scans(&events)[0], (START, START + frames, frames, frames));
+        }
         bench.compactor().abandon(run);
     }
 }
@@ -234,8 +241,9 @@ fn a_pending_reschedule_ended_async_runs_up_to_5_0() {
 #[test]
 fn more_than_half_isolated_is_too_many() {
     // 8192 frames, of which 768 are free: 7424 on the lists; an eighth of them is 928.
-    let others = |count: u64, waits: u64, goal: Goal, rules| {
+    let with_active = |active: u64, count: u64, waits: u64, goal: Goal, rules| {
         let bench = scene(rules, 12);
+        bench.owner.active.store(active, Relaxed);
         *bench.owner.isolated_by_others.lock().unwrap() = count;
         bench.owner.waits.store(waits, Relaxed);
         let mut run = bench.begin(goal);
@@ -243,6 +251,7 @@ fn more_than_half_isolated_is_too_many() {
         bench.compactor().abandon(run);
         (ended, bench.owner.waits.load(Relaxed))
     };
+    let others = |count, waits, goal, rules| with_active(0, count, waits, goal, rules);
     let aborted = Some(CompactResult::Contended);
     assert_eq!(others(464, 0, daemon(7), NEW).0, None);
     assert_eq!(others(465, 0, daemon(7), NEW).0, aborted);
@@ -254,4 +263,51 @@ fn more_than_half_isolated_is_too_many() {
     // Async runs do not wait; others do, until there are fewer.
     assert_eq!(others(465, 3, task(7, ASYNC), NEW), (aborted, 3));
     assert_eq!(others(465, 3, daemon(7), NEW), (None, 0));
+    // Active pages count as well: an eighth of 800 is 100, and 1028 in all.
+    assert_eq!(with_active(800, 514, 0, daemon(7), NEW).0, None);
+    assert_eq!(with_active(800, 515, 0, daemon(7), NEW).0, aborted);
+}
+
+#[test]
+fn only_what_the_search_found_is_scanned_in_spite_of_its_mark() {
+    // Nothing is searched for order 3: the first pageblock is passed over without a look at it.
+    let bench = scene(NEW, 12);
+    bench.mark(START);
+    assert_eq!(scans(&bench, daemon(3), 1)[0].0, block(1));
+}
+
+#[test]
+fn a_scan_to_the_end_that_isolated_something_leaves_the_cached_position() {
+    let mut bench = scene(NEW, 12);
+    bench.change(START..START + 118, |page| page.lru.pinned = true);
+    assert_eq!(scans(&bench, daemon(7), 1), [(START, block(1), 128, 10)]);
+    let state = bench.state.zone_state(crate::owner::ZONE);
+    assert_eq!(state.cached_migrate, [Pfn(START); 2]);
+}
+
+#[test]
+fn runs_that_ignore_marks_set_none_where_they_isolate() {
+    for ignore_skip_hint in [false, true] {
+        let bench = scene(NEW, 12);
+        let goal = Goal { ignore_skip_hint, ..daemon(7) };
+        assert_eq!(first_scan(&bench, goal), (32, 32, 32));
+        assert_eq!(bench.skips(START), !ignore_skip_hint);
+    }
+}
+
+#[test]
+fn a_huge_page_on_a_list_fills_its_pageblock_like_any_other() {
+    for order in [7, 8] {
+        let mut bench = scene(NEW, 12);
+        bench.folio(block(2), 7);
+        bench.cached(block(2), block(63));
+        // For order 8 it is no folio below the order wanted that may be isolated, either.
+        assert_eq!(scans(&bench, daemon(order), 1)[0].0, block(3), "order {order}");
+        assert!(!bench.skips(block(2)));
+    }
+    let old = without(CompactFeatures::F14, CompactFixes::empty());
+    let mut bench = scene(old, 12);
+    bench.folio(block(2), 7);
+    bench.cached(block(2), block(63));
+    assert_eq!(scans(&bench, daemon(8), 1)[0], (block(2), block(3), 128, 0));
 }

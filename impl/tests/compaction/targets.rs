@@ -213,3 +213,109 @@ fn scanners_stop_where_they_meet() {
     let state = bench.state.zone_state(crate::owner::ZONE);
     assert_eq!((state.cached_migrate, state.cached_free), ([Pfn(START); 2], Pfn(block(63))));
 }
+
+#[test]
+fn a_scan_that_goes_on_ends_at_its_pageblock() {
+    let bench = low(linear(CompactFixes::empty()));
+    bench.cached(START, block(60));
+    let mut run = bench.begin(daemon(7));
+    let scans = target_scans(&bench.step(&mut run).1);
+    assert_eq!((scans[0].0, scans[0].1), (block(60), block(61)));
+    bench.compactor().abandon(run);
+}
+
+#[test]
+fn pageblocks_of_what_is_wanted_are_left_alone_since_6_10() {
+    for (fixes, scanned) in [(CompactFixes::empty(), false), (CompactFixes::LARGE_FOLIOS, true)] {
+        let mut bench =
+            low(without(CompactFeatures::F09 | CompactFeatures::F11 | CompactFeatures::F20, fixes));
+        let mut run = bench.begin(daemon(6));
+        bench.step(&mut run);
+        // In the middle of its own pageblock the run does not end for it.
+        bench.free_block(block(8), 6);
+        let (ended, events) = bench.step(&mut run);
+        assert_eq!(ended, None);
+        let starts: Vec<u64> = target_scans(&events).iter().map(|scan| scan.0).collect();
+        // The rest of pageblock 9 is not enough.
+        assert_eq!(starts[..2], [block(9) + 64, block(if scanned { 8 } else { 7 })]);
+        bench.compactor().abandon(run);
+        bench.check(0);
+    }
+}
+
+#[test]
+fn a_fatal_signal_stops_the_free_scanner_at_every_32nd_frame() {
+    let mut bench = low(linear(CompactFixes::empty()));
+    bench.free_block(block(63), 5);
+    // The last page of the batch.
+    *bench.owner.fatal_page.get_mut().unwrap() = Some(Pfn(START + 31));
+    let mut run = bench.begin(daemon(7));
+    let (ended, events) = bench.step(&mut run);
+    assert_eq!(target_scans(&events), [(block(63), block(63), 0, 0)]);
+    assert_eq!(ended, Some(CompactResult::Contended));
+    bench.check(0);
+}
+
+#[test]
+fn a_pending_reschedule_stops_async_scans_without_patch_17() {
+    for (feature, mode, stops) in [
+        (CompactFeatures::empty(), ASYNC, false),
+        (CompactFeatures::F17, ASYNC, true),
+        (CompactFeatures::F17, CompactMode::SyncLight, false),
+    ] {
+        let off = CompactFeatures::F09 | CompactFeatures::F11 | feature;
+        let mut bench = low(without(off, CompactFixes::empty()));
+        bench.free_block(block(63), 5);
+        *bench.owner.resched.get_mut() = true;
+        let mut run = bench.begin(Goal { mode, ..daemon(7) });
+        let scan = target_scans(&bench.step(&mut run).1)[0];
+        assert_eq!((scan.0, scan.3), (block(63), if stops { 0 } else { 32 }));
+        assert_eq!(scan.1 == block(63), stops);
+        bench.compactor().abandon(run);
+    }
+}
+
+#[test]
+fn compound_pages_that_leave_the_pageblock_are_not_jumped_over() {
+    let mut bench = low(linear(CompactFixes::empty()));
+    bench.folio(block(62), 8);
+    bench.cached(START, block(62));
+    let mut run = bench.begin(daemon(7));
+    let scans = target_scans(&bench.step(&mut run).1);
+    assert_eq!(scans[0], (block(62), block(63), 128, 0));
+    bench.compactor().abandon(run);
+}
+
+/// Patch 18. Before it a pageblock is marked, and passed over by the next run, if it had nothing.
+#[test]
+fn pageblocks_that_gave_something_are_marked_since_patch_18() {
+    for feature in [CompactFeatures::empty(), CompactFeatures::F18] {
+        for keeps in [false, true] {
+            let off = CompactFeatures::F09 | CompactFeatures::F11 | feature;
+            let mut bench = low(without(off, CompactFixes::empty()));
+            bench.free_block(block(63) + 64, 0);
+            bench.free_block(block(61), 6);
+            let mut run = bench.begin(Goal { no_set_skip_hint: keeps, ..daemon(7) });
+            let scans = target_scans(&bench.step(&mut run).1);
+            assert_eq!((scans[0].3, scans[1].3), (1, 0));
+            let marks = [63, 62, 61].map(|number| bench.skips(block(number)));
+            assert_eq!(marks, [feature.is_empty() && !keeps, !keeps, false]);
+            bench.compactor().abandon(run);
+        }
+    }
+}
+
+#[test]
+fn a_folio_uses_up_all_its_frames_of_the_targets() {
+    let mut bench = full(&machine(), linear(CompactFixes::empty()));
+    bench.folio(START + 8, 2);
+    bench.free(|pfn| pfn.0 >= block(52) && pfn.0 % 8 < 4);
+    bench.free_block(block(63), 6);
+    let mut run = bench.begin(daemon(7));
+    let (_, events) = bench.step(&mut run);
+    let taken: u64 = target_scans(&events).iter().map(|scan| scan.3).sum();
+    assert!(taken >= 64);
+    assert_eq!(u64::from(run.isolated().1), taken - 32);
+    bench.compactor().abandon(run);
+    bench.check(0);
+}
