@@ -2,7 +2,7 @@
 
 use mmspec_impl::{platform::SpinPlatform, reclaim::GoesOn};
 use mmspec_model::{
-    contract::{CompactEvent, CompactMode, Migrated, PageMover, PageUse, Request},
+    contract::{CompactEvent, CompactLock, CompactMode, Migrated, PageMover, PageUse, Request},
     vocab::{
         AllocFlags, CompactRules, CpuId, Gfp, Machine, Mark, NodeId, Order, Pfn, Rules, ThpDefrag,
         ThpEnabled, Tunables, ZoneKind,
@@ -33,6 +33,7 @@ fn config(seed: u64) -> Config {
         defrag: ThpDefrag::Madvise,
         swap: false,
         obstacles: Obstacles::default(),
+        contention: true,
         costs: Costs::default(),
         seed,
     }
@@ -60,7 +61,7 @@ fn live(config: Config, steps: usize) -> (Meter, u64) {
     let mut all: Vec<(Process, std::ops::Range<u32>)> = Vec::new();
     for step in 0..steps {
         let cpu = CpuId(rng.below(2) as u16);
-        memory.tick();
+        memory.begin_step(cpu, None);
         match rng.below(100) {
             0..10 if all.len() < 12 => {
                 let process = world.spawn();
@@ -338,7 +339,7 @@ fn obstacles_stand_in_the_way_as_long_as_they_last() {
         let memory = memory(config(5));
         let (home, from, to) = page_and_target(&memory, Backing::File);
         assert!(memory.set_obstacle(home, obstacle));
-        (0..ticks).for_each(|_| memory.tick());
+        (0..ticks).for_each(|_| memory.begin_step(CPU, None));
         assert!(memory.isolate(from));
         let found = memory.migrate(from, to, mode, pass);
         assert_eq!(found, expected, "{obstacle:?} {mode:?} pass {pass} after {ticks}");
@@ -368,5 +369,135 @@ fn a_page_may_be_freed_while_it_is_isolated() {
         memory.pages().free_pages(CPU, to, Order::ZERO);
         memory.check().expect("sound");
         assert_eq!(memory.pages().free_frames(), memory.pages().managed_frames());
+    }
+}
+
+/// compaction.md §1.10: what is asked of kcompactd is kept, but where no zone is worth a run it sleeps on.
+#[test]
+fn kcompactd_sleeps_on_where_no_run_is_worth_it() {
+    let memory = memory(config(10));
+    let mut world = World::new(&memory);
+    let process = world.spawn();
+    let range = world.map(process, 2048, ANON);
+    for page in range {
+        world.touch(CPU, process, page);
+    }
+    // Free blocks are there.
+    assert!(!memory.compactor().kcompactd_wake(NODE, Order::of(9), ZoneKind::Movable));
+    assert_eq!(memory.compactor().kcompactd_order(NODE), Some(Order::of(9)));
+    assert!(!world.is_kcompactd_awake(NODE) && !world.kcompactd(CPU, NODE));
+    assert_eq!(memory.compaction().counters().daemon_wake, 0);
+}
+
+/// compaction.md §5.2: an advised fault compacts async, reclaims, and compacts sync-light; once each.
+#[test]
+fn an_advised_fault_compacts_reclaims_and_compacts_again() {
+    let compact = CompactRules::linux_5_0();
+    let enabled = ThpEnabled::Madvise;
+    let memory = memory(Config { compact, enabled, goes_on: GoesOn::UpToGap, ..config(11) });
+    let mut world = World::new(&memory);
+    let (process, other) = (world.spawn(), world.spawn());
+    chequer(&mut world, process);
+    // A large block is left for nobody.
+    while memory.pages().alloc_pages(CPU, Request::new(Order::of(9), Gfp::NOWAIT)).page().is_some()
+    {
+    }
+    // Nothing can be moved.
+    for page in 0..16_384 {
+        memory.set_obstacle(home(process, page), Obstacle { pinned: true, ..Obstacle::default() });
+    }
+    let page = world.map(other, 512, ADVISED).start;
+    memory.record_events();
+    let mut fault = Fault::new(CPU, home(other, page));
+    let mut seen = Vec::new();
+    let ended = loop {
+        let looked_at = memory.meter().lru_scanned;
+        let ended = fault.step(&mut world);
+        if memory.meter().lru_scanned > looked_at {
+            seen.push("reclaim");
+        }
+        seen.extend(memory.record_events().into_iter().filter_map(|event| match event {
+            CompactEvent::Begin { mode: CompactMode::Async, .. } => Some("async"),
+            CompactEvent::Begin { mode: CompactMode::SyncLight, .. } => Some("sync-light"),
+            CompactEvent::Begin { mode: CompactMode::Sync, .. } => Some("sync"),
+            _ => None,
+        }));
+        if let Some(ended) = ended {
+            break ended;
+        }
+    };
+    seen.dedup();
+    assert_eq!((ended, &seen[..]), (Faulted::Base, &["async", "reclaim", "sync-light"][..]));
+}
+
+/// A lock is found taken while another CPU holds it, and whoever waits gets it at the end of the hold.
+#[test]
+fn a_lock_is_found_taken_while_another_cpu_holds_it() {
+    let costs = Costs { migrate_scan: 10, list: 100, ..Costs::default() };
+    let memory = memory(Config { costs, ..config(12) });
+    let (first, second) = (CpuId(0), CpuId(1));
+    memory.begin_step(first, None);
+    memory.passed(CompactLock::Lru, 5, 0);
+    memory.locks(CompactLock::Lru);
+    memory.passed(CompactLock::Lru, 20, 3);
+    memory.unlocks(CompactLock::Lru);
+    // Held from 50 to 550.
+    assert_eq!(memory.now(first), 550);
+    memory.begin_step(second, None);
+    for (moment, taken) in [(49, false), (50, true), (549, true), (550, false)] {
+        memory.idle_until(second, moment);
+        assert_eq!(memory.contended(CompactLock::Lru), taken, "at {moment}");
+        assert!(!memory.contended(CompactLock::Zone));
+    }
+    assert_eq!((memory.meter().tries, memory.meter().taken), ([4, 4], [0, 2]));
+}
+
+/// Who waits for a lock has it when the other drops it.
+#[test]
+fn a_lock_is_waited_for_to_the_end_of_the_hold() {
+    let costs = Costs { free_scan: 10, ..Costs::default() };
+    let memory = memory(Config { costs, ..config(13) });
+    memory.begin_step(CpuId(0), None);
+    memory.locks(CompactLock::Zone);
+    memory.passed(CompactLock::Zone, 30, 0);
+    memory.unlocks(CompactLock::Zone);
+    memory.begin_step(CpuId(1), None);
+    memory.idle_until(CpuId(1), 100);
+    memory.locks(CompactLock::Zone);
+    assert_eq!((memory.now(CpuId(1)), memory.meter_of(CpuId(1)).lock_ns), (300, 200));
+}
+
+/// Two CPUs whose steps overlap, each of which tries the lock while the other has it: what the threads that
+/// play them do first makes no difference.
+#[test]
+fn cpus_take_turns_by_their_clocks() {
+    let costs = Costs { migrate_scan: 1, ..Costs::default() };
+    for _ in 0..50 {
+        let memory = memory(Config { costs, ..config(14) });
+        let said = std::sync::Mutex::new(Vec::new());
+        let turns = memory.turns();
+        turns.wake(0, 0);
+        turns.wake(1, 10);
+        memory.idle_until(CpuId(1), 10);
+        turns.play(|worker| {
+            while let Some(at) = turns.next(worker) {
+                let cpu = CpuId(at as u16);
+                memory.begin_step(cpu, None);
+                for _ in 0..2 {
+                    memory.locks(CompactLock::Lru);
+                    memory.passed(CompactLock::Lru, 20, 0);
+                    memory.unlocks(CompactLock::Lru);
+                    memory.passed(CompactLock::Lru, 5, 0);
+                    let taken = memory.contended(CompactLock::Lru);
+                    said.lock().expect("sound").push((at, memory.now(cpu), taken));
+                }
+                turns.done(at, None);
+            }
+            turns.close();
+        });
+        // 0 holds it from 0 to 20, 1, which came at 10, to 40, 0, which came at 25, to 60, and 1 to 80.
+        let said = said.into_inner().expect("sound");
+        let expected = [(0, 25, true), (1, 45, true), (0, 65, true), (1, 85, false)];
+        assert_eq!(said, expected);
     }
 }

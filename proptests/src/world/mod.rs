@@ -11,11 +11,13 @@
 
 mod actors;
 mod fault;
+mod locks;
 mod memory;
 mod meter;
 mod obstacle;
 mod owner;
 mod tables;
+mod turns;
 
 pub use actors::{KswapdTurn, World};
 pub use fault::{Allocation, Fault, Faulted};
@@ -23,6 +25,7 @@ pub use memory::Memory;
 pub use meter::{Costs, Meter};
 pub use obstacle::{Obstacle, Obstacles};
 pub use tables::{Backing, Home, Process};
+pub use turns::Turns;
 
 use mmspec_impl::reclaim::GoesOn;
 use mmspec_model::vocab::{CompactRules, Machine, Rules, ThpDefrag, ThpEnabled, Tunables};
@@ -48,8 +51,10 @@ pub struct Config {
     pub swap: bool,
     /// What keeps new pages from moving.
     pub obstacles: Obstacles,
+    /// Whether async compaction finds locks taken that another CPU holds.
+    pub contention: bool,
     /// What work costs.
     pub costs: Costs,
-    /// For the obstacles, and for locks found taken.
+    /// For the obstacles.
     pub seed: u64,
 }
