@@ -33,7 +33,6 @@ fn config(seed: u64) -> Config {
         defrag: ThpDefrag::Madvise,
         swap: false,
         obstacles: Obstacles::default(),
-        contention: true,
         costs: Costs::default(),
         seed,
     }

@@ -51,8 +51,6 @@ pub struct Config {
     pub swap: bool,
     /// What keeps new pages from moving.
     pub obstacles: Obstacles,
-    /// Whether async compaction finds locks taken that another CPU holds.
-    pub contention: bool,
     /// What work costs.
     pub costs: Costs,
     /// For the obstacles.

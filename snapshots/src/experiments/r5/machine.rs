@@ -165,7 +165,6 @@ fn one(model: &Model, compact: CompactRules, seed: u64) -> Result<Outcome, Exper
         defrag: ThpDefrag::Madvise,
         swap: false,
         obstacles: Obstacles::default(),
-        contention: model.contention,
         costs: model.costs(),
         seed,
     })?;

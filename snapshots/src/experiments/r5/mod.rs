@@ -113,6 +113,9 @@ const ALONE: Published = Published {
     system: Pair::of(1.0, 0.92),
 };
 
+/// The kernels that were measured.
+const ON_8: Published = Published { name: "patch 09 on 01 to 08", ..ALONE };
+
 const SERIES: Published = Published {
     name: "series",
     table: &WHOLE,
@@ -169,17 +172,6 @@ fn whole_rows(
         row("system (ms)", starred, published.system, system),
         row("compaction (ms)", false, NOTHING, compaction),
     ]
-}
-
-/// The same on a machine where no lock is ever found taken.
-fn undisturbed(
-    published: &Published,
-    runs: [&Outcome; 2],
-    model: &Model,
-) -> impl Iterator<Item = Row> + use<> {
-    let name = |figure: &str| format!("{}, no lock taken: {figure}", published.name);
-    let rows = whole_rows(published, &name, mean(published.table), runs, model);
-    rows.into_iter().map(|row| Row { starred: false, ..row })
 }
 
 /// Rows of one patch: scans and huge pages without and with it.
@@ -286,18 +278,20 @@ fn brief(progress: &mut dyn FnMut(String)) -> Result<Experiment, ExperimentError
 /// The three kernels.
 fn on(model: Model, progress: &mut dyn FnMut(String)) -> Result<Experiment, ExperimentError> {
     progress("r5: 5.0, patch 09, and the whole series".to_owned());
-    let kernels =
-        [CompactRules::linux_5_0(), CompactRules::patch_09_alone(), CompactRules::linux_5_1()];
-    let calm = Model { contention: false, ..model };
-    let all = [model, calm].map(|model| kernels.map(|kernel| (model, kernel)));
-    let runs = run_all(&all.concat())?;
-    let [base, alone, whole, calm_base, calm_alone, calm_whole] = &runs[..] else {
+    let kernels = [
+        CompactRules::linux_5_0(),
+        CompactRules::patch_09_alone(),
+        series::up_to(4),
+        series::up_to(5),
+        CompactRules::linux_5_1(),
+    ];
+    let runs = run_all(&kernels.map(|kernel| (model, kernel)))?;
+    let [base, alone, before, after, whole] = &runs[..] else {
         unreachable!("one outcome for each kernel")
     };
     let mut found = rows(&ALONE, [base, alone], &model);
+    found.extend(rows(&ON_8, [before, after], &model));
     found.extend(rows(&SERIES, [base, whole], &model));
-    found.extend(undisturbed(&ALONE, [calm_base, calm_alone], &calm));
-    found.extend(undisturbed(&SERIES, [calm_base, calm_whole], &calm));
     let notes = [
         "base: compaction of linux_5_0; patch 09: that and the patch alone (published: on patches 01 to \
          08); series: linux_5_1. Scans are sums over all numbers of threads, 1 included, published ones \
