@@ -6,6 +6,10 @@
 //! from moving is injected ([`Obstacles`]). One seed, one world: nothing here runs by itself, the embedder
 //! says who acts next, and what each step cost is counted ([`Meter`]).
 //!
+//! Time is virtual. Each CPU has a clock, which goes on by the cost of what it does. What is done under the
+//! zone lock or the LRU lock holds it for as long as that costs; async compaction finds a lock taken if another
+//! CPU holds it at that moment. CPUs act in the order of their clocks ([`Turns`]).
+//!
 //! Not here: memory shared between processes (a file's page has one mapping), copy on write, memory
 //! cgroups, khugepaged (huge pages come from faults alone), and processes on several nodes' policies.
 
@@ -18,6 +22,7 @@ mod obstacle;
 mod owner;
 mod tables;
 mod turns;
+mod work;
 
 pub use actors::{KswapdTurn, World};
 pub use fault::{Allocation, Fault, Faulted};
