@@ -32,6 +32,7 @@ fn config(seed: u64) -> Config {
         enabled: ThpEnabled::Always,
         defrag: ThpDefrag::Madvise,
         swap: false,
+        group: None,
         obstacles: Obstacles::default(),
         costs: Costs::default(),
         seed,

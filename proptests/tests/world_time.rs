@@ -18,6 +18,7 @@ fn machine(costs: Costs) -> Memory<SpinPlatform> {
         enabled: ThpEnabled::Always,
         defrag: ThpDefrag::Madvise,
         swap: false,
+        group: None,
         obstacles: Obstacles::default(),
         costs,
         seed: 1,

@@ -127,6 +127,17 @@ impl<'m, P: Platform> World<'m, P> {
         }
     }
 
+    /// Read a page of a file as read(2) does: nobody maps it, so that its first use is no reference.
+    pub fn read(&mut self, cpu: CpuId, process: Process, page: u32) -> Faulted {
+        let read = self.touch(cpu, process, page);
+        if read == Faulted::Base
+            && let Some(pfn) = self.memory.frame_of(Home { process, page })
+        {
+            self.memory.tables().frame_mut(pfn).accessed = false;
+        }
+        read
+    }
+
     /// Write to a page that is mapped; false if it is not.
     pub fn write(&mut self, home: Home) -> bool {
         let mut tables = self.memory.tables();
@@ -213,13 +224,15 @@ impl<'m, P: Platform> World<'m, P> {
         let tick = tables.tick;
         let obstacles = tables.obstacles;
         let obstacle = obstacles.draw(&mut tables.rng, file, tick);
+        let grouped = tables.is_grouped(home.process);
         let frame = tables.frame_mut(pfn);
+        frame.grouped = grouped;
         (frame.file, frame.accessed, frame.obstacle) = (file, true, obstacle);
         frame.dirty = obstacle.no_handler;
         tables.meter().filled += 1;
         tables.listed();
         drop(tables);
-        self.memory.lru.add(&self.memory.pages, pfn, file);
+        self.memory.lists(grouped).add(&self.memory.pages, pfn, file);
     }
 
     pub(super) fn install_huge(&mut self, home: Home, head: Pfn) {
@@ -230,6 +243,10 @@ impl<'m, P: Platform> World<'m, P> {
             let home = Home { page: start + at, ..home };
             tables.install(home, head.add(u64::from(at)), content);
         }
+        let grouped = tables.is_grouped(home.process);
+        for at in 0..HUGE_PAGES as u64 {
+            tables.frame_mut(head.add(at)).grouped = grouped;
+        }
         let frame = tables.frame_mut(head);
         (frame.huge, frame.accessed) = (true, true);
         tables.region_mut(home).huge = Some(head);
@@ -239,13 +256,13 @@ impl<'m, P: Platform> World<'m, P> {
         tables.flush_listed();
         tables.thp.fault_alloc += 1;
         drop(tables);
-        self.memory.lru.add(&self.memory.pages, head, false);
+        self.memory.lists(grouped).add(&self.memory.pages, head, false);
     }
 
     /// Do what a step of the slow path asks for.
     pub(super) fn answer(&mut self, walk: &mut Walk, step: SlowStep) -> SlowReply {
         match step {
-            SlowStep::Reclaim { .. } => self.reclaim().direct(walk),
+            SlowStep::Reclaim { .. } => self.reclaim_each(|reclaim| reclaim.direct(walk)),
             SlowStep::Throttle { node, .. } => {
                 // The wait is played by a turn of whom it waits for.
                 self.memory.tables().meter().waits += 1;
@@ -266,7 +283,7 @@ impl<'m, P: Platform> World<'m, P> {
         }
     }
 
-    fn reclaim(&self) -> Reclaim<'_, P, Owned> {
+    pub(super) fn reclaim(&self) -> Reclaim<'_, P, Owned> {
         Reclaim {
             pages: self.memory.pages.shared(),
             lru: &self.memory.lru,
@@ -320,7 +337,7 @@ impl<'m, P: Platform> World<'m, P> {
                 KswapdTurn::Nap
             }
             KswapdStep::Shrink { .. } => {
-                let reply = self.reclaim().kswapd(cpu, node, step);
+                let reply = self.kswapd_each(|reclaim| reclaim.kswapd(cpu, node, step));
                 self.daemons().kswapd[at] = reply;
                 KswapdTurn::Shrunk
             }

@@ -147,6 +147,16 @@ impl Fault {
             Stage::Begin => self.begin(world),
             Stage::Huge(allocation) => {
                 let huge = allocation.step(world)?;
+                let gfp = allocation.request.gfp;
+                let (cpu, home) = (self.cpu, self.home);
+                // What cannot be charged is given back.
+                let huge = huge.filter(|pfn| {
+                    let charged = world.charge(cpu, home.process, HUGE, gfp);
+                    if !charged {
+                        world.memory.pages.free_pages(cpu, *pfn, HUGE);
+                    }
+                    charged
+                });
                 if huge.is_none() {
                     world.memory.tables().thp.fault_fallback += 1;
                 }
@@ -161,6 +171,10 @@ impl Fault {
                     }
                     None => {
                         if let Some(huge) = huge {
+                            world.memory.uncharge(
+                                world.memory.tables().is_grouped(self.home.process),
+                                HUGE,
+                            );
                             world.memory.pages.free_pages(self.cpu, huge, HUGE);
                         }
                         Some(Faulted::NoMemory)
@@ -168,6 +182,12 @@ impl Fault {
                 }
             }
             Stage::Base(allocation) => Some(match allocation.step(world)? {
+                Some(pfn)
+                    if !world.charge(self.cpu, self.home.process, Order::ZERO, Gfp::KERNEL) =>
+                {
+                    world.memory.pages.free_pages(self.cpu, pfn, Order::ZERO);
+                    Faulted::NoMemory
+                }
                 Some(pfn) => {
                     world.install(self.home, pfn);
                     Faulted::Base

@@ -2,6 +2,7 @@
 
 use super::{
     Config, Meter, Obstacle, Process,
+    group::Group,
     tables::{Home, Place, Tables},
     turns::Turns,
 };
@@ -23,6 +24,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub struct Memory<P: Platform = SpinPlatform> {
     pub(super) pages: OwnedAllocator<P>,
     pub(super) lru: Lru<P, Owned>,
+    pub(super) group: Option<Group<P>>,
     pub(super) compaction: Compaction<P, Owned>,
     pub(super) config: Config,
     tables: Mutex<Tables>,
@@ -40,10 +42,12 @@ impl<P: Platform> Memory<P> {
         let pages = OwnedAllocator::new(machine, config.rules, config.tunables)?;
         let size = StorageSize::of(&machine);
         let lru = Lru::new(&size, LruStorage::on_heap(&size), config.swap)?;
+        let group = config.group.map(|limit| Group::new(limit, &size, machine.cpus, config.swap));
         let (tables, turns) = (Tables::new(&config), Turns::new(machine.cpus.into()));
         Ok(Self {
             pages,
             lru,
+            group: group.transpose()?,
             compaction: Compaction::new(&size, CompactStorage::on_heap(&size), config.compact)?,
             tables: Mutex::new(tables),
             turns,
@@ -193,12 +197,13 @@ impl<P: Platform> Memory<P> {
 
     /// Free a block that nobody maps.
     pub(super) fn free(&self, mut tables: MutexGuard<'_, Tables>, pfn: Pfn) {
-        let order = tables.order(pfn);
+        let (order, grouped) = (tables.order(pfn), tables.frame(pfn).grouped);
         tables.forget(pfn);
         tables.listed();
         tables.freed(order);
         drop(tables);
-        self.lru.remove(&self.pages, pfn);
+        self.unlist(pfn);
+        self.uncharge(grouped, order);
         self.pages.free_pages(self.cpu(), pfn, order);
     }
 
@@ -227,7 +232,7 @@ impl<P: Platform> Memory<P> {
                             ));
                         }
                         let head = tables.head(pfn);
-                        let listed = self.lru.list_of(&self.pages, head).is_some();
+                        let listed = self.list_of(head).is_some();
                         if listed == tables.frame(head).isolated.is_some() {
                             return Err(format!(
                                 "frame {head} of {home:?} is on {} list, but {}isolated",

@@ -10,11 +10,12 @@
 //! zone lock or the LRU lock holds it for as long as that costs; async compaction finds a lock taken if another
 //! CPU holds it at that moment. CPUs act in the order of their clocks ([`Turns`]).
 //!
-//! Not here: memory shared between processes (a file's page has one mapping), copy on write, memory
-//! cgroups, khugepaged (huge pages come from faults alone), and processes on several nodes' policies.
+//! Not here: memory shared between processes (a file's page has one mapping), copy on write, more than one
+//! memory cgroup, khugepaged (huge pages come from faults alone), and processes on several nodes' policies.
 
 mod actors;
 mod fault;
+mod group;
 mod locks;
 mod memory;
 mod meter;
@@ -26,6 +27,7 @@ mod work;
 
 pub use actors::{KswapdTurn, World};
 pub use fault::{Allocation, Fault, Faulted};
+pub use group::Limit;
 pub use memory::Memory;
 pub use meter::{Costs, Meter};
 pub use obstacle::{Obstacle, Obstacles};
@@ -54,6 +56,8 @@ pub struct Config {
     pub defrag: ThpDefrag,
     /// Whether anonymous memory can be swapped out.
     pub swap: bool,
+    /// A memory cgroup for some of the processes.
+    pub group: Option<Limit>,
     /// What keeps new pages from moving.
     pub obstacles: Obstacles,
     /// What work costs.

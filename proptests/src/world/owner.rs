@@ -18,7 +18,7 @@ use mmspec_model::{
 
 impl<P: Platform> PageMover for Memory<P> {
     fn page(&self, pfn: Pfn) -> PageUse {
-        let on_list = self.lru.list_of(&self.pages, pfn);
+        let on_list = self.list_of(pfn);
         let tables = self.tables();
         let (frame, order) = (tables.frame(pfn), tables.order(pfn));
         match on_list {
@@ -36,8 +36,8 @@ impl<P: Platform> PageMover for Memory<P> {
     }
 
     fn isolate(&self, pfn: Pfn) -> bool {
-        let list = self.lru.list_of(&self.pages, pfn);
-        if !self.lru.remove(&self.pages, pfn) {
+        let list = self.list_of(pfn);
+        if !self.unlist(pfn) {
             return false;
         }
         let mut tables = self.tables();
@@ -51,8 +51,9 @@ impl<P: Platform> PageMover for Memory<P> {
         let Some(list) = self.end_isolation(&mut tables, pfn) else { return };
         tables.listed();
         if tables.is_mapped(pfn) {
+            let grouped = tables.frame(pfn).grouped;
             drop(tables);
-            self.lru.add_to(&self.pages, pfn, list);
+            self.lists(grouped).add_to(&self.pages, pfn, list);
         } else {
             self.free(tables, pfn);
         }
@@ -62,7 +63,10 @@ impl<P: Platform> PageMover for Memory<P> {
         let mut tables = self.tables();
         if !tables.is_mapped(from) {
             self.end_isolation(&mut tables, from);
+            let (grouped, order) = (tables.frame(from).grouped, tables.order(from));
             tables.forget(from);
+            drop(tables);
+            self.uncharge(grouped, order);
             return Migrated::Freed;
         }
         let (frame, tick) = (*tables.frame(from), tables.tick);
@@ -92,15 +96,16 @@ impl<P: Platform> PageMover for Memory<P> {
         tables.meter().migrated += pages;
         tables.listed();
         tables.move_block(from, to);
+        let grouped = tables.frame(to).grouped;
         drop(tables);
         if let Some(list) = list {
-            self.lru.add_to(&self.pages, to, list);
+            self.lists(grouped).add_to(&self.pages, to, list);
         }
         Migrated::Done
     }
 
     fn lru_pages(&self, node: NodeId) -> LruPages {
-        let size = |list| self.lru.size(node, list);
+        let size = |list| self.all_lists().map(|lists| lists.size(node, list)).sum::<u64>();
         LruPages {
             inactive: size(LruList::InactiveAnon) + size(LruList::InactiveFile),
             active: size(LruList::ActiveAnon) + size(LruList::ActiveFile),
@@ -233,6 +238,8 @@ impl<P: Platform> PageOwner for Memory<P> {
         tables.reclaimed();
         tables.freed(page.order);
         tables.forget(page.pfn);
+        drop(tables);
+        self.uncharge(head.grouped, page.order);
         true
     }
 }
@@ -264,14 +271,14 @@ impl<P: Platform> Memory<P> {
 
     /// Make base pages of a huge page and free those that nobody maps.
     fn split(&self, head: Pfn) {
-        let list = self.lru.list_of(&self.pages, head);
-        if !self.lru.remove(&self.pages, head) {
+        let list = self.list_of(head);
+        if !self.unlist(head) {
             self.tables().thp.split_page_failed += 1;
             return;
         }
         let cpu = self.cpu();
         self.pages.split_allocated(cpu, head);
-        let mut unused = Vec::new();
+        let (mut unused, mut freed) = (Vec::new(), 0);
         let mut tables = self.tables();
         tables.thp.split_page += 1;
         let whole = *tables.frame(head);
@@ -281,6 +288,7 @@ impl<P: Platform> Memory<P> {
             if frame.home.is_none() {
                 *frame = super::tables::Frame::default();
                 unused.push((head.add(at), Order::ZERO));
+                freed += u64::from(whole.grouped);
             }
         }
         tables.freed_singles(unused.len() as u64);
@@ -290,9 +298,10 @@ impl<P: Platform> Memory<P> {
             if unused_at.next_if_eq(&pfn).is_none()
                 && let Some(list) = list
             {
-                self.lru.add_to(&self.pages, pfn, list);
+                self.lists(whole.grouped).add_to(&self.pages, pfn, list);
             }
         }
+        (0..freed).for_each(|_| self.uncharge(true, Order::ZERO));
         self.pages.free_batch(cpu, &unused);
     }
 }

@@ -49,6 +49,8 @@ pub(super) struct Frame {
     /// The list that it was isolated from.
     pub(super) isolated: Option<LruList>,
     pub(super) file: bool,
+    /// Charged to the group.
+    pub(super) grouped: bool,
     pub(super) accessed: bool,
     pub(super) dirty: bool,
     /// Heads a huge page that was not split.
@@ -96,6 +98,8 @@ pub(super) struct Space {
     pub(super) areas: Vec<Area>,
     pub(super) entries: Vec<Entry>,
     pub(super) regions: Vec<Region>,
+    /// Its pages are charged to the group.
+    pub(super) grouped: bool,
 }
 
 impl Space {

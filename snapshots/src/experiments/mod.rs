@@ -9,6 +9,7 @@
 
 mod known;
 mod r2;
+mod r3;
 mod r4;
 mod r5;
 mod render;
@@ -215,7 +216,7 @@ pub struct Entry {
 pub type Run = fn(&mut dyn FnMut(String)) -> Result<Experiment, ExperimentError>;
 
 /// Every experiment.
-pub const EXPERIMENTS: [Entry; 3] = [r2::R2, r4::R4, r5::R5];
+pub const EXPERIMENTS: [Entry; 4] = [r2::R2, r3::R3, r4::R4, r5::R5];
 
 /// The experiment of that name.
 #[must_use]

@@ -164,6 +164,7 @@ fn one(model: &Model, compact: CompactRules, seed: u64) -> Result<Outcome, Exper
         enabled: ThpEnabled::Always,
         defrag: ThpDefrag::Madvise,
         swap: false,
+        group: None,
         obstacles: Obstacles::default(),
         costs: model.costs(),
         seed,
