@@ -75,6 +75,7 @@ fn rules(chance: &mut Chance) -> Rules {
         rules.early_restart = chance.one_in(2);
         rules.retry_minds_cpuset = chance.one_in(2);
         rules.unreserve_before_oom = chance.one_in(2);
+        rules.noretry_minds_skipped = chance.one_in(2);
         rules.zonelist_order = chance.pick(&[ZonelistOrder::Node, ZonelistOrder::Zone]);
         rules.kswapd_checks_low = chance.one_in(2);
     }

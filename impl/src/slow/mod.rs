@@ -204,7 +204,10 @@ impl<P: Platform, B: Backing> PageAllocator<P, B> {
                     return Go::page(pfn);
                 }
                 if walk.is_costly() && walk.gfp.contains(Gfp::NORETRY) {
-                    if matches!(walk.compacted, CompactResult::Skipped | CompactResult::Deferred) {
+                    let minds_skipped = self.geometry.rules.noretry_minds_skipped;
+                    if walk.compacted == CompactResult::Deferred
+                        || (minds_skipped && walk.compacted == CompactResult::Skipped)
+                    {
                         return Go::To(At::NoPage);
                     }
                     walk.priority = CompactPriority::Async;

@@ -271,6 +271,9 @@ pub struct Rules {
     /// The high-order atomic reserve is given up whenever a retry is about to be refused (6.12; before,
     /// only at the limit of fruitless rounds: part of bug P17).
     pub unreserve_before_oom: bool,
+    /// A costly request with NORETRY gives up where its first compaction is skipped, too, and not only where it
+    /// is put off (5.4; page_alloc.md §4.4, compaction.md §1.1).
+    pub noretry_minds_skipped: bool,
     /// The slow path gives HIGHATOMIC to requests above order 0 only with `__GFP_HIGH` (6.18; before,
     /// to any that cannot wait).
     pub highatomic_needs_high: bool,
@@ -295,6 +298,7 @@ impl Rules {
             mark_gaps: MarkGaps::Quarters,
             free_check: FreeCheck::HalvePerOrder,
             reserve_index: ReserveIndex::Preferred,
+            noretry_minds_skipped: false,
             boost: false,
             nofragment: false,
             ..Self::linux_6_1()
@@ -339,6 +343,7 @@ impl Rules {
             avoid_awake_nodes: false,
             early_restart: false,
             retry_minds_cpuset: false,
+            noretry_minds_skipped: true,
             unreserve_before_oom: false,
             highatomic_needs_high: false,
             kswapd_checks_low: false,
@@ -368,6 +373,7 @@ impl Rules {
             show_promo: true,
             vmstat: Vmstat::V6_12,
             retry_minds_cpuset: true,
+            noretry_minds_skipped: true,
             unreserve_before_oom: true,
             ..Self::linux_6_1()
         }

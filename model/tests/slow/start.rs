@@ -137,6 +137,17 @@ fn the_first_result() {
     assert_eq!(run(CompactResult::Deferred, request(1, Gfp::KERNEL | Gfp::NORETRY)), "ARL.");
 }
 
+/// Up to 5.3 a skipped compaction was no reason to give up: reclaim may make room for the next.
+#[test]
+fn skipped_compaction_before_5_4() {
+    let rules = Rules { noretry_minds_skipped: false, ..Rules::linux_6_12() };
+    let mut r = with_free(rules, 0);
+    let gfp = Gfp::HIGHUSER_MOVABLE | Gfp::NORETRY;
+    let mut run = |compacted| Rote { compacted, ..Rote::default() }.run(&mut r, request(4, gfp));
+    assert_eq!(run(CompactResult::Skipped), "ARA.");
+    assert_eq!(run(CompactResult::Deferred), "A.");
+}
+
 /// The counters of compaction (D46), and the attempt after it.
 #[test]
 fn counters_of_compaction() {

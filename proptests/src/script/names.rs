@@ -40,7 +40,7 @@ macro_rules! toggle {
 }
 
 /// Every field of [`Rules`]. The codec stores positions in this table: append only.
-pub(crate) const SWITCHES: [Switch; 37] = [
+pub(crate) const SWITCHES: [Switch; 38] = [
     choice!(fallback:
         "move_then_retype" = Fallback::MoveThenRetype,
         "whole" = Fallback::Whole,
@@ -111,6 +111,7 @@ pub(crate) const SWITCHES: [Switch; 37] = [
     toggle!(unreserve_before_oom),
     toggle!(highatomic_needs_high),
     toggle!(kswapd_checks_low),
+    toggle!(noretry_minds_skipped),
 ];
 
 /// The preset that differs least from `rules` (its position), and the positions of the switches

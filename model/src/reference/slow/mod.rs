@@ -289,7 +289,11 @@ impl Reference {
             return Go::End(Outcome::Page(pfn));
         }
         if walk.is_costly() && walk.gfp.contains(Gfp::NORETRY) {
-            if matches!(result, CompactResult::Skipped | CompactResult::Deferred) {
+            let hopeless = match result {
+                CompactResult::Skipped => self.rules.noretry_minds_skipped,
+                result => result == CompactResult::Deferred,
+            };
+            if hopeless {
                 return Go::NoPage;
             }
             walk.priority = CompactPriority::Async;

@@ -6,8 +6,8 @@ use mmspec_impl::platform::SpinPlatform;
 use mmspec_impl::reclaim::GoesOn;
 use mmspec_model::contract::Request;
 use mmspec_model::vocab::{
-    CompactRules, CpuId, Gfp, Machine, MemcgEvent, MemcgRules, NodeId, Order, Pfn, Rules,
-    ThpDefrag, ThpEnabled, Tunables, ZoneKind,
+    CompactRules, CpuId, FreeCheck, Gfp, Machine, MemcgEvent, MemcgRules, NodeId, Order, Pfn,
+    Rules, ThpDefrag, ThpEnabled, Tunables, ZoneKind,
 };
 use mmspec_proptests::generate::Rng;
 use mmspec_proptests::world::{
@@ -49,13 +49,19 @@ struct Run<'w, 'm> {
     reads: u64,
 }
 
+/// Those of 3.17, but above order 0 the check looks for a block, as since 4.4: compaction of 5.0 takes its
+/// answer for one, and a counter that is off by a few pages was enough for the old check.
+fn rules_of_the_allocator() -> Rules {
+    Rules { free_check: FreeCheck::Lists, ..Rules::linux_3_17() }
+}
+
 /// One kernel on the machine.
 pub(super) fn run(model: &Model, rules: MemcgRules, seed: u64) -> Result<Outcome, ExperimentError> {
     let frames = model.memory_mib * MIB;
     let limit = Limit { rules, pages: model.limit_mib * MIB };
     let memory: Memory<SpinPlatform> = Memory::new(Config {
         machine: Machine::new(2, &[(ZoneKind::Normal, 16 * MIB, 16 * MIB + frames)]),
-        rules: Rules::linux_3_17(),
+        rules: rules_of_the_allocator(),
         tunables: Tunables::default(),
         compact: CompactRules::linux_5_0(),
         goes_on: GoesOn::UpToGap,
@@ -77,16 +83,25 @@ pub(super) fn run(model: &Model, rules: MemcgRules, seed: u64) -> Result<Outcome
         reads: 0,
     };
     run.fill(frames);
+    let reader = run.fill_group();
     let before = memory.pages().events();
     let stolen = memory.meter().reclaimed;
-    run.load();
+    let thp = memory.thp();
+    run.load(reader);
+    if std::env::var_os("R3DEBUG").is_some() {
+        for r in mmspec_model::contract::CompactResult::ALL {
+            eprintln!("{r:?} {}", run.world.compacted(r));
+        }
+        eprintln!("{:?}", memory.pages().zone_state(mmspec_model::vocab::ZoneIdx(0)));
+        eprintln!("{:?}", memory.compaction().counters());
+    }
     let mut outcome = run.outcome;
     debug_assert_eq!(memory.check(), Ok(()));
     let after = memory.pages().events();
     let sum = |zones: &[u64]| zones.iter().sum::<u64>();
     outcome.pgalloc = sum(&after.pgalloc) - sum(&before.pgalloc);
-    outcome.thp_fault_alloc = memory.thp().fault_alloc;
-    outcome.thp_fault_fallback = memory.thp().fault_fallback;
+    outcome.thp_fault_alloc = memory.thp().fault_alloc - thp.fault_alloc;
+    outcome.thp_fault_fallback = memory.thp().fault_fallback - thp.fault_fallback;
     outcome.compact_stall = after.compact_stall - before.compact_stall;
     outcome.compact_success = after.compact_success - before.compact_success;
     outcome.migrated = memory.compaction().counters().pgmigrate_success;
@@ -111,6 +126,16 @@ impl Run<'_, '_> {
         }
     }
 
+    /// So is the group: in the published base no huge page was charged, from the first fault on.
+    fn fill_group(&mut self) -> Process {
+        let reader = self.world.spawn_grouped();
+        let pages = self.model.limit_mib * MIB;
+        for _ in 0..pages.div_ceil(self.model.read) {
+            self.read(reader);
+        }
+        reader
+    }
+
     /// A page of the kernel's own.
     fn kernel_page(&mut self) -> Option<Pfn> {
         let mut asks = Allocation::new(READS, Request::new(Order::ZERO, Gfp::KERNEL));
@@ -129,8 +154,8 @@ impl Run<'_, '_> {
         self.world.kcompactd(READS, NODE);
     }
 
-    fn load(&mut self) {
-        let (owner, reader) = (self.world.spawn_grouped(), self.world.spawn_grouped());
+    fn load(&mut self, reader: Process) {
+        let owner = self.world.spawn_grouped();
         let most = self.model.mapped_mib / 2;
         let mut regions = VecDeque::new();
         for _ in 0..self.model.huge {

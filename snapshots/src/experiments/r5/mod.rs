@@ -272,7 +272,7 @@ fn experiment(progress: &mut dyn FnMut(String)) -> Result<Experiment, Experiment
 
 /// The three kernels on the small machine, without the rest.
 fn brief(progress: &mut dyn FnMut(String)) -> Result<Experiment, ExperimentError> {
-    on(small(Model::STATED), progress)
+    on(Model { runs: 1, ..small(Model::STATED) }, progress)
 }
 
 /// The three kernels.
