@@ -82,19 +82,12 @@ pub(super) fn run(model: &Model, rules: MemcgRules, seed: u64) -> Result<Outcome
         nodes: VecDeque::new(),
         reads: 0,
     };
-    run.fill(frames);
+    run.fill();
     let reader = run.fill_group();
     let before = memory.pages().events();
     let stolen = memory.meter().reclaimed;
     let thp = memory.thp();
     run.load(reader);
-    if std::env::var_os("R3DEBUG").is_some() {
-        for r in mmspec_model::contract::CompactResult::ALL {
-            eprintln!("{r:?} {}", run.world.compacted(r));
-        }
-        eprintln!("{:?}", memory.pages().zone_state(mmspec_model::vocab::ZoneIdx(0)));
-        eprintln!("{:?}", memory.compaction().counters());
-    }
     let mut outcome = run.outcome;
     debug_assert_eq!(memory.check(), Ok(()));
     let after = memory.pages().events();
@@ -111,11 +104,10 @@ pub(super) fn run(model: &Model, rules: MemcgRules, seed: u64) -> Result<Outcome
 }
 
 impl Run<'_, '_> {
-    /// The machine has been up for a while: what others read fills the memory, and the kernel took a page
-    /// here and there.
-    fn fill(&mut self, frames: u64) {
+    /// The machine has been up for a while: others read files, and the kernel took a page here and there.
+    fn fill(&mut self) {
         let reader = self.world.spawn();
-        let pages = frames + frames / 4;
+        let pages = self.model.others_mib * MIB;
         let range = self.world.map(reader, pages as u32, Backing::File);
         for page in range {
             self.world.read(READS, reader, page);

@@ -67,8 +67,8 @@ fn on(model: Model, progress: &mut dyn FnMut(String)) -> Result<Experiment, Expe
             patched.thp_fault_alloc - base.thp_fault_alloc,
         ),
         "who the group was and what it ran on is not published. Here the load is computed from the published \
-         counters; memory outside the group is page cache that others read before, as on a machine that has been \
-         up for a while"
+         counters, and others filled half of the memory outside the group with page cache before. With all of it \
+         filled, which was the first assumption, huge pages are short in both kernels (the sensitivity)"
             .to_owned(),
         "allocator: linux_3_17; compaction: linux_5_0, the oldest there is; kcompactd does what kswapd did then. A \
          charge is one step: nobody else charges or frees while it reclaims. Global reclaim takes as much from \

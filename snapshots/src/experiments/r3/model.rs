@@ -8,6 +8,7 @@ use crate::experiments::known::{Known, parameters, variations};
 pub(super) struct Model {
     pub(super) memory_mib: u64,
     pub(super) limit_mib: u64,
+    pub(super) others_mib: u64,
     pub(super) mapped_mib: u64,
     /// Faults that could be huge.
     pub(super) huge: u64,
@@ -24,6 +25,7 @@ impl Model {
     pub(super) const STATED: Self = Self {
         memory_mib: 4096,
         limit_mib: 2048,
+        others_mib: 1024,
         mapped_mib: 1024,
         huge: 749,
         small: 144,
@@ -33,7 +35,7 @@ impl Model {
         runs: 1,
     };
 
-    const KNOWN: [Known<Self>; 9] = [
+    const KNOWN: [Known<Self>; 10] = [
         Known {
             name: "memory",
             unit: "MiB",
@@ -44,7 +46,13 @@ impl Model {
             name: "limit of the group",
             unit: "MiB",
             get: |model| &mut model.limit_mib,
-            source: Ok("half of the memory, so that the rest of the machine counts as much"),
+            source: Ok("half of the memory, so that group and others have as much"),
+        },
+        Known {
+            name: "page cache of others",
+            unit: "MiB",
+            get: |model| &mut model.others_mib,
+            source: Err((512, 2048)),
         },
         Known {
             name: "anonymous memory mapped at a time",
@@ -97,6 +105,7 @@ impl Model {
         Self {
             memory_mib: self.memory_mib / of,
             limit_mib: self.limit_mib / of,
+            others_mib: self.others_mib / of,
             mapped_mib: self.mapped_mib / of,
             huge: self.huge / of,
             ..self
