@@ -8,6 +8,7 @@
 //! stays. All of it is a function of the code: two runs give the same bytes.
 
 mod known;
+mod r1;
 mod r2;
 mod r3;
 mod r4;
@@ -216,7 +217,7 @@ pub struct Entry {
 pub type Run = fn(&mut dyn FnMut(String)) -> Result<Experiment, ExperimentError>;
 
 /// Every experiment.
-pub const EXPERIMENTS: [Entry; 4] = [r2::R2, r3::R3, r4::R4, r5::R5];
+pub const EXPERIMENTS: [Entry; 5] = [r1::R1, r2::R2, r3::R3, r4::R4, r5::R5];
 
 /// The experiment of that name.
 #[must_use]
