@@ -148,6 +148,7 @@ pub(super) fn run(model: &Model, rules: SlabRules, seed: u64) -> Result<Outcome,
         outcome: Outcome::default(),
     };
     run.fragment(frames, seed);
+    run.cache();
     run.hog();
     let before = memory.pages().events();
     run.fork();
@@ -187,6 +188,15 @@ impl Run<'_, '_> {
             memory.pages().free_pages(cpu, pfn, Order::ZERO);
         }
         memory.pages().drain_all(cpu, None);
+    }
+
+    /// Files were read before.
+    fn cache(&mut self) {
+        let world = &mut *self.source.world;
+        let reader = world.spawn();
+        for page in world.map(reader, (self.model.cache_mib * MIB) as u32, Backing::File) {
+            world.read(CpuId(0), reader, page);
+        }
     }
 
     fn hog(&mut self) {

@@ -66,7 +66,8 @@ fn on(model: Model, progress: &mut dyn FnMut(String)) -> Result<Experiment, Expe
          messages, objects, slabs, and what the slow path and compaction did",
         "allocator: linux_3_17, above order 0 with the check of 4.4 that looks for a block; compaction: linux_5_0, \
          the oldest there is; kcompactd does what kswapd did then",
-        "pages taken at random places are of the kernel, and stay; no page cache, no swap",
+        "pages taken at random places are of the kernel, and stay; page cache was read before and is clean (the \
+         first run had none: nothing was short); no swap",
     ];
     Ok(Experiment {
         name: R1.name.to_owned(),
