@@ -211,7 +211,8 @@ impl Run<'_, '_> {
         }
     }
 
-    /// 40 processes of each group, CPU by CPU: each has a stack of four pages and pages of its own.
+    /// 40 processes of each group, CPU by CPU: each has a stack of four pages, pages of the kernel's,
+    /// and pages of its own.
     fn fork(&mut self) {
         let messages = self.model.loops * HALF as u64;
         let mut at = 0;
@@ -221,6 +222,10 @@ impl Run<'_, '_> {
                 at += 1;
                 if self.source.allocate(cpu, Order::of(2), Gfp::KERNEL).is_none() {
                     self.outcome.refused += 1;
+                }
+                for _ in 0..self.model.kernel_pages {
+                    let page = self.source.allocate(cpu, Order::ZERO, Gfp::KERNEL);
+                    self.outcome.refused += u64::from(page.is_none());
                 }
                 let pages = self.model.process_pages as u32;
                 let world = &mut *self.source.world;

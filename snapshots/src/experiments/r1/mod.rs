@@ -60,14 +60,14 @@ fn on(model: Model, progress: &mut dyn FnMut(String)) -> Result<Experiment, Expe
         })
         .collect();
     let notes = [
-        "hackbench as compaction.md §7.5 has it: of a message the head (256 bytes) and the data (512); sockets, \
-         inodes and descriptors are not modelled, page tables are. Processes stay on their CPU",
+        "hackbench as compaction.md §7.5 has it: of a message the head (256 bytes) and the data (512). Sockets, inodes, \
+         descriptors and page tables are pages of the kernel. Processes stay on their CPU",
         "the figures are of the time from the first fork on; elapsed is the clock of the CPU that worked longest: \
          messages, objects, slabs, and what the slow path and compaction did",
         "allocator: linux_3_17, above order 0 with the check of 4.4 that looks for a block; compaction: linux_5_0, \
          the oldest there is; kcompactd does what kswapd did then",
         "pages taken at random places are of the kernel, and stay; page cache was read before and is clean (the \
-         first run had none: nothing was short); no swap",
+         first run had neither that nor the kernel's pages of processes: nothing was short); no swap",
     ];
     Ok(Experiment {
         name: R1.name.to_owned(),

@@ -18,6 +18,7 @@ pub(super) struct Model {
     /// Messages on the way between two processes at most.
     pub(super) in_flight: u64,
     pub(super) process_pages: u64,
+    pub(super) kernel_pages: u64,
     /// Messages that a process sends or takes before another of its CPU's runs.
     pub(super) slice: u64,
     pub(super) message: u64,
@@ -40,6 +41,7 @@ impl Model {
         loops: 1000,
         in_flight: 278,
         process_pages: 20,
+        kernel_pages: 16,
         slice: 1000,
         message: 1000,
         object: 50,
@@ -50,7 +52,7 @@ impl Model {
         runs: 1,
     };
 
-    const KNOWN: [Known<Self>; 17] = [
+    const KNOWN: [Known<Self>; 18] = [
         Known {
             name: "memory",
             unit: "MiB",
@@ -96,10 +98,17 @@ impl Model {
             source: Ok("the send buffer of 212992 bytes by 768 a message (compaction.md §7.5)"),
         },
         Known {
-            name: "pages of a process, its stack not counted",
+            name: "anonymous pages of a process",
             unit: "",
             get: |model| &mut model.process_pages,
             source: Err((10, 40)),
+        },
+        Known {
+            name: "kernel pages of a process, its stack not counted",
+            unit: "",
+            get: |model| &mut model.kernel_pages,
+            // Page tables, task, files, maps, and its part of sockets, inodes and dentries.
+            source: Err((8, 32)),
         },
         Known {
             name: "messages before another process runs",
