@@ -60,7 +60,7 @@ fn live(config: Config, steps: usize) -> (Meter, u64) {
     let mut all: Vec<(Process, std::ops::Range<u32>)> = Vec::new();
     for step in 0..steps {
         let cpu = CpuId(rng.below(2) as u16);
-        memory.tick();
+        memory.begin_step(cpu, None);
         match rng.below(100) {
             0..10 if all.len() < 12 => {
                 let process = world.spawn();
@@ -338,7 +338,7 @@ fn obstacles_stand_in_the_way_as_long_as_they_last() {
         let memory = memory(config(5));
         let (home, from, to) = page_and_target(&memory, Backing::File);
         assert!(memory.set_obstacle(home, obstacle));
-        (0..ticks).for_each(|_| memory.tick());
+        (0..ticks).for_each(|_| memory.begin_step(CPU, None));
         assert!(memory.isolate(from));
         let found = memory.migrate(from, to, mode, pass);
         assert_eq!(found, expected, "{obstacle:?} {mode:?} pass {pass} after {ticks}");
@@ -369,4 +369,63 @@ fn a_page_may_be_freed_while_it_is_isolated() {
         memory.check().expect("sound");
         assert_eq!(memory.pages().free_frames(), memory.pages().managed_frames());
     }
+}
+
+/// compaction.md §1.10: what is asked of kcompactd is kept, but where no zone is worth a run it sleeps on.
+#[test]
+fn kcompactd_sleeps_on_where_no_run_is_worth_it() {
+    let memory = memory(config(10));
+    let mut world = World::new(&memory);
+    let process = world.spawn();
+    let range = world.map(process, 2048, ANON);
+    for page in range {
+        world.touch(CPU, process, page);
+    }
+    // Free blocks are there.
+    assert!(!memory.compactor().kcompactd_wake(NODE, Order::of(9), ZoneKind::Movable));
+    assert_eq!(memory.compactor().kcompactd_order(NODE), Some(Order::of(9)));
+    assert!(!world.is_kcompactd_awake(NODE) && !world.kcompactd(CPU, NODE));
+    assert_eq!(memory.compaction().counters().daemon_wake, 0);
+}
+
+/// compaction.md §5.2: an advised fault compacts async and sync-light, once each; in between it reclaims only
+/// where compaction has no room (§4.5), which half of the memory free is.
+#[test]
+fn an_advised_fault_compacts_async_and_sync_light() {
+    let compact = CompactRules::linux_5_0();
+    let enabled = ThpEnabled::Madvise;
+    let memory = memory(Config { compact, enabled, goes_on: GoesOn::UpToGap, ..config(11) });
+    let mut world = World::new(&memory);
+    let (process, other) = (world.spawn(), world.spawn());
+    chequer(&mut world, process);
+    // A large block is left for nobody.
+    while memory.pages().alloc_pages(CPU, Request::new(Order::of(9), Gfp::NOWAIT)).page().is_some()
+    {
+    }
+    // Nothing can be moved.
+    for page in 0..16_384 {
+        memory.set_obstacle(home(process, page), Obstacle { pinned: true, ..Obstacle::default() });
+    }
+    let page = world.map(other, 512, ADVISED).start;
+    memory.record_events();
+    let mut fault = Fault::new(CPU, home(other, page));
+    let mut seen = Vec::new();
+    let ended = loop {
+        let looked_at = memory.meter().lru_scanned;
+        let ended = fault.step(&mut world);
+        if memory.meter().lru_scanned > looked_at {
+            seen.push("reclaim");
+        }
+        seen.extend(memory.record_events().into_iter().filter_map(|event| match event {
+            CompactEvent::Begin { mode: CompactMode::Async, .. } => Some("async"),
+            CompactEvent::Begin { mode: CompactMode::SyncLight, .. } => Some("sync-light"),
+            CompactEvent::Begin { mode: CompactMode::Sync, .. } => Some("sync"),
+            _ => None,
+        }));
+        if let Some(ended) = ended {
+            break ended;
+        }
+    };
+    seen.dedup();
+    assert_eq!((ended, &seen[..]), (Faulted::Base, &["async", "sync-light"][..]));
 }

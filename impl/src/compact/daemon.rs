@@ -26,6 +26,21 @@ fn high_target(proactiveness: u8) -> u64 {
     (low_target(proactiveness) + 10).min(100)
 }
 
+/// A round of a node's kcompactd under way ([`Compactor::kcompactd_begin`]): step it to its end.
+#[derive(Debug)]
+#[must_use = "its run owns pages until it has ended"]
+pub struct Daemon {
+    cpu: CpuId,
+    node: NodeId,
+    order: Order,
+    highest: u64,
+    /// The zone to look at next.
+    next: usize,
+    /// One control record serves all zones: what one leaves in it the next one finds.
+    run: Option<Run>,
+    running: bool,
+}
+
 impl<P: Platform, B: Backing> Compactor<'_, P, B> {
     /// Ask a node's kcompactd for blocks of `order` in zones up to `highest` (`wakeup_kcompactd`);
     /// whether there is work for it.
@@ -57,16 +72,42 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
 
     /// One round of a node's kcompactd on `cpu`; whether it did anything.
     pub fn kcompactd(&self, cpu: CpuId, node: NodeId) -> bool {
-        let Some(order) = self.kcompactd_order(node) else { return false };
-        let record = self.state.node(node);
-        let highest = record.highest.load();
+        let Some(mut round) = self.kcompactd_begin(cpu, node) else { return false };
+        while self.kcompactd_step(&mut round) {}
+        true
+    }
+
+    /// Begin a round of a node's kcompactd on `cpu`; `None`: it sleeps.
+    pub fn kcompactd_begin(&self, cpu: CpuId, node: NodeId) -> Option<Daemon> {
+        let order = self.kcompactd_order(node)?;
+        let highest = self.state.node(node).highest.load();
         self.state.count(Count::DaemonWake, 1);
-        // One control record serves all zones: what one leaves in it the next one finds.
-        let mut shared: Option<Run> = None;
-        for zone in self.zones_of(node, highest) {
+        Some(Daemon { cpu, node, order, highest, next: 0, run: None, running: false })
+    }
+
+    /// One iteration of the run under way, or the begin of the next one; whether there is more to do.
+    pub fn kcompactd_step(&self, round: &mut Daemon) -> bool {
+        let (cpu, order) = (round.cpu, round.order);
+        if round.running
+            && let Some(run) = &mut round.run
+        {
+            let Some(result) = self.step(run) else { return true };
+            round.running = false;
+            let state = self.state.zone(run.zone);
+            match result {
+                CompactResult::Success => state.reset_deferral(order.get(), false),
+                CompactResult::PartialSkipped | CompactResult::Complete => {
+                    self.pages.drain_all(cpu, Some(ZoneIdx(run.zone as u8)));
+                    state.defer(order.get());
+                }
+                _ => {}
+            }
+        }
+        while let Some(zone) = self.zones_of(round.node, round.highest).find(|at| *at >= round.next)
+        {
+            round.next = zone + 1;
             let own = self.pages.zone(zone).info.kind;
-            let state = self.state.zone(zone);
-            if state.is_deferred(order.get()) {
+            if self.state.zone(zone).is_deferred(order.get()) {
                 continue;
             }
             let goal = Goal::daemon(order, own);
@@ -74,28 +115,23 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
                 continue;
             }
             let mut run = Run::new(cpu, zone, goal, self.span(zone));
-            if let Some(before) = &shared {
+            if let Some(before) = &round.run {
                 run.inherit(before);
             }
-            if self.enter(&mut run).is_ok() {
-                match self.finish(&mut run) {
-                    CompactResult::Success => state.reset_deferral(order.get(), false),
-                    CompactResult::PartialSkipped | CompactResult::Complete => {
-                        self.pages.drain_all(cpu, Some(ZoneIdx(zone as u8)));
-                        state.defer(order.get());
-                    }
-                    _ => {}
-                }
+            round.running = self.enter(&mut run).is_ok();
+            round.run = Some(run);
+            if round.running {
+                return true;
             }
-            shared = Some(run);
         }
+        let record = self.state.node(round.node);
         if record.max_order.load() <= u64::from(order.get()) {
             record.max_order.store(0);
         }
-        if record.highest.load() >= highest {
+        if record.highest.load() >= round.highest {
             record.highest.store(u64::from(ANY_ZONE));
         }
-        true
+        false
     }
 
     /// The external fragmentation of a node for huge pages, in percent.

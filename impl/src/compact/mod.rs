@@ -39,6 +39,7 @@ use mmspec_model::{
 };
 
 pub(crate) use capture::Capture;
+pub use daemon::Daemon;
 pub use direct::{Compacted, Direct};
 pub use range::RangeError;
 pub use run::Run;

@@ -92,11 +92,13 @@ struct Scan {
     end: Place,
     scanned: u64,
     taken: u64,
+    /// Of both, what the owner was told of.
+    told: (u64, u64),
     /// The first page of the pageblock was looked at: it stands for it.
     representative: bool,
     /// The skip bit was tested and set.
     marked: bool,
-    /// The LRU lock was taken for the first time.
+    /// The LRU lock is held.
     locked: bool,
     abort: bool,
     /// Async direct runs: where the order-aligned part ends.
@@ -201,6 +203,7 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
             end,
             scanned: 0,
             taken: 0,
+            told: (0, 0),
             representative: false,
             marked: false,
             locked: false,
@@ -209,6 +212,8 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
         };
         while scan.at < end && self.scan_page(run, &mut scan) {}
         scan.at = scan.at.min(end);
+        self.tell_passed(&mut scan);
+        self.unlock_lru(&mut scan);
         if !scan.abort {
             let emptied = scan.taken == 0 || run.finish_pageblock;
             if scan.at == end && emptied {
@@ -291,13 +296,19 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
             return self.fail(run, scan);
         }
         if !scan.locked {
-            scan.locked = true;
+            self.tell_passed(scan);
             if run.goal.is_async() && self.owner.contended(CompactLock::Lru) {
                 run.contended = true;
                 if !self.has(CompactFeatures::F13) {
                     scan.abort = true;
                     return false;
                 }
+            }
+            self.owner.locks(CompactLock::Lru);
+            scan.locked = true;
+            // Whoever held the lock may have changed what the page is.
+            if !matches!(self.look(scan.at), Look::Lru(now) if now.order == page.order) {
+                return self.fail(run, scan);
             }
             // Up to 6.4 the bit is set only if this very page begins the pageblock, and otherwise never.
             let late = self.fixed(CompactFixes::MARK_REPRESENTATIVE);
@@ -313,6 +324,20 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
             }
         }
         self.take(run, scan, order)
+    }
+
+    /// The owner learns how far the scan is.
+    fn tell_passed(&self, scan: &mut Scan) {
+        let (scanned, taken) = scan.told;
+        self.owner.passed(CompactLock::Lru, scan.scanned - scanned, scan.taken - taken);
+        scan.told = (scan.scanned, scan.taken);
+    }
+
+    fn unlock_lru(&self, scan: &mut Scan) {
+        if scan.locked {
+            scan.locked = false;
+            self.owner.unlocks(CompactLock::Lru);
+        }
     }
 
     /// Test and set the skip bit: the pageblock is this run's.
@@ -351,8 +376,9 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
             return true;
         };
         if scan.taken > 0 {
+            self.tell_passed(scan);
             self.put_back_sources(run);
-            scan.taken = 0;
+            (scan.taken, scan.told.1) = (0, 0);
         }
         scan.at = part_end.max(scan.at + 1);
         true
@@ -370,7 +396,10 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
 
     /// Every 32 frames: signals, and others that want the processor.
     fn goes_on(&self, run: &mut Run, scan: &mut Scan) -> bool {
-        scan.locked = false;
+        if scan.locked {
+            self.tell_passed(scan);
+            self.unlock_lru(scan);
+        }
         if self.owner.fatal_signal() {
             run.contended = true;
             scan.abort = self.fixed(CompactFixes::SIGNAL_ABORTS);

@@ -197,9 +197,15 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
         let diff = &self.pages.slot(run.cpu, run.zone).diff;
         let zone = self.pages.zone(run.zone);
         let mut locked = None;
+        // Frames and chunks since the owner was told of any.
+        let (mut told, mut chunks) = (0, 0);
         while at < end {
             if at % Place::from(BATCH) == 0 {
-                locked = None;
+                if locked.take().is_some() {
+                    self.owner.passed(CompactLock::Zone, scanned - told, chunks);
+                    (told, chunks) = (scanned, 0);
+                    self.owner.unlocks(CompactLock::Zone);
+                }
                 if self.stops_targets(run) {
                     break;
                 }
@@ -222,11 +228,16 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
                 at += stride;
                 continue;
             }
-            if locked.is_none() && run.goal.is_async() && self.owner.contended(CompactLock::Zone) {
-                run.contended = true;
-                if !self.has(CompactFeatures::F13) {
-                    break;
+            if locked.is_none() {
+                self.owner.passed(CompactLock::Zone, scanned - told, 0);
+                told = scanned;
+                if run.goal.is_async() && self.owner.contended(CompactLock::Zone) {
+                    run.contended = true;
+                    if !self.has(CompactFeatures::F13) {
+                        break;
+                    }
                 }
+                self.owner.locks(CompactLock::Zone);
             }
             let hold = locked.get_or_insert_with(|| zone.lock(self.pages.tables(), diff));
             // Without the lock it was a hint.
@@ -243,6 +254,7 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
                 break;
             }
             self.keep_target(run, frame, order);
+            chunks += 1;
             let pages = 1 << order;
             taken += pages as u64;
             scanned += if jumps { pages as u64 - 1 } else { 0 };
@@ -252,7 +264,10 @@ impl<P: Platform, B: Backing> Compactor<'_, P, B> {
             }
             at += pages - 1 + stride;
         }
-        drop(locked);
+        self.owner.passed(CompactLock::Zone, scanned - told, chunks);
+        if locked.take().is_some() {
+            self.owner.unlocks(CompactLock::Zone);
+        }
         let at = at.min(end);
         self.owner.trace(CompactEvent::IsolateFree {
             range: PfnRange { start: self.pfn(start), end: self.pfn(at) },

@@ -97,6 +97,34 @@ fn finish(
     panic!("no end");
 }
 
+/// compaction.md §1.6, 9: between the look at a page and the LRU lock it may become part of a large one.
+#[test]
+fn a_page_that_changed_before_the_lock_is_left_alone() {
+    let mut bench = Bench::new(1024, 2048, 6, RULES);
+    bench.fill();
+    bench.free(|pfn| pfn.0 >= 2048 && pfn.0 % 64 < 32);
+    let grown = Mutex::new(None);
+    let grow = |moment: Moment| {
+        let mut grown = grown.lock().unwrap();
+        if !matches!(moment, Moment::Lock(CompactLock::Lru)) || grown.is_some() {
+            return;
+        }
+        let mut pages = bench.owner.pages.lock().unwrap();
+        let (pfn, page) = pages.iter_mut().next().expect("the zone is full");
+        page.lru.order = Order::of(9);
+        *grown = Some(*pfn);
+    };
+    let owner = Meanwhile { owner: &bench.owner, happens: &grow };
+    let compactor = Compactor { owner: &owner, ..bench.compactor() };
+    finish(&compactor, Goal { mode: CompactMode::Async, ..Goal::WHOLE });
+    let first = grown.lock().unwrap().expect("the lock was tried").0;
+    let tries = bench.owner.tries.lock().unwrap();
+    assert!(
+        !tries.is_empty() && tries.iter().all(|(from, ..)| *from != first),
+        "{first} was taken"
+    );
+}
+
 #[test]
 fn a_block_that_changed_before_the_lock_is_taken_as_it_is_now() {
     // C28: free blocks of 32 are split between the look at them and the lock; the upper half goes.

@@ -104,6 +104,23 @@ pub trait PageMover: Sync {
         false
     }
 
+    /// A scanner has looked at `frames` more since it last said so, and has taken `taken` pages (for
+    /// targets: blocks) off their lists. Said before `lock` is tried or taken, before it is dropped, and at
+    /// the end of a range: between [`PageMover::locks`] and [`PageMover::unlocks`] it is work under the lock.
+    fn passed(&self, lock: CompactLock, frames: u64, taken: u64) {
+        let _ = (lock, frames, taken);
+    }
+
+    /// A scanner is about to take a lock, and waits for it.
+    fn locks(&self, lock: CompactLock) {
+        let _ = lock;
+    }
+
+    /// A scanner has dropped a lock.
+    fn unlocks(&self, lock: CompactLock) {
+        let _ = lock;
+    }
+
     /// Whether a fatal signal is pending for the task that compacts.
     fn fatal_signal(&self) -> bool {
         false

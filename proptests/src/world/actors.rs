@@ -7,6 +7,7 @@ use super::{
 };
 use mmspec_impl::{
     Owned, Walk,
+    compact::Daemon,
     platform::Platform,
     reclaim::{Reclaim, Registered},
 };
@@ -14,7 +15,10 @@ use mmspec_model::{
     contract::{CompactResult, KswapdReply, KswapdStep, SlowReply, SlowStep},
     vocab::{CpuId, NodeId, Order, Pfn, ZoneKind},
 };
-use std::ops::Range;
+use std::{
+    ops::Range,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 /// What a turn of kswapd came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,16 +31,34 @@ pub enum KswapdTurn {
     Shrunk,
 }
 
-/// Those who act on a [`Memory`].
+/// Those who act on a [`Memory`]. A clone is another hand on the same ones, for another thread.
 pub struct World<'m, P: Platform> {
     pub(super) memory: &'m Memory<P>,
+    shared: Arc<Shared<'m, P>>,
+}
+
+struct Shared<'m, P: Platform> {
     shrinkers: [Registered<'m, P>; 1],
+    daemons: Mutex<Daemons>,
+}
+
+struct Daemons {
     /// What the next step of each node's kswapd is told.
     kswapd: Vec<Option<KswapdReply>>,
     /// The order that each kswapd was last asked for.
     orders: Vec<Order>,
+    /// What each kcompactd is at.
+    rounds: Vec<Option<Daemon>>,
+    /// Whether each kcompactd was woken: not everything that is asked of it does (compaction.md §1.10).
+    woken: Vec<bool>,
     /// How direct compactions ended, by [`CompactResult`].
     results: [u64; CompactResult::ALL.len()],
+}
+
+impl<P: Platform> Clone for World<'_, P> {
+    fn clone(&self) -> Self {
+        Self { memory: self.memory, shared: Arc::clone(&self.shared) }
+    }
 }
 
 impl<'m, P: Platform> World<'m, P> {
@@ -44,13 +66,19 @@ impl<'m, P: Platform> World<'m, P> {
     #[must_use]
     pub fn new(memory: &'m Memory<P>) -> Self {
         let nodes = memory.pages.node_count();
-        Self {
-            memory,
-            shrinkers: [Registered::new(memory)],
+        let daemons = Daemons {
             kswapd: vec![None; nodes],
             orders: vec![Order::ZERO; nodes],
+            rounds: (0..nodes).map(|_| None).collect(),
+            woken: vec![false; nodes],
             results: [0; CompactResult::ALL.len()],
-        }
+        };
+        let shrinkers = [Registered::new(memory)];
+        Self { memory, shared: Arc::new(Shared { shrinkers, daemons: Mutex::new(daemons) }) }
+    }
+
+    fn daemons(&self) -> MutexGuard<'_, Daemons> {
+        self.shared.daemons.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The memory.
@@ -61,12 +89,12 @@ impl<'m, P: Platform> World<'m, P> {
 
     /// Direct compactions of faults that ended with `result`.
     #[must_use]
-    pub const fn compacted(&self, result: CompactResult) -> u64 {
-        self.results[result as usize]
+    pub fn compacted(&self, result: CompactResult) -> u64 {
+        self.daemons().results[result as usize]
     }
 
-    pub(super) const fn count(&mut self, result: CompactResult) {
-        self.results[result as usize] += 1;
+    pub(super) fn count(&self, result: CompactResult) {
+        self.daemons().results[result as usize] += 1;
     }
 
     /// A new process.
@@ -188,7 +216,8 @@ impl<'m, P: Platform> World<'m, P> {
         let frame = tables.frame_mut(pfn);
         (frame.file, frame.accessed, frame.obstacle) = (file, true, obstacle);
         frame.dirty = obstacle.no_handler;
-        tables.meter.filled += 1;
+        tables.meter().filled += 1;
+        tables.listed();
         drop(tables);
         self.memory.lru.add(&self.memory.pages, pfn, file);
     }
@@ -204,7 +233,10 @@ impl<'m, P: Platform> World<'m, P> {
         let frame = tables.frame_mut(head);
         (frame.huge, frame.accessed) = (true, true);
         tables.region_mut(home).huge = Some(head);
-        tables.meter.filled += HUGE.pages();
+        tables.meter().filled += HUGE.pages();
+        // A huge page does not wait for others.
+        tables.listed();
+        tables.flush_listed();
         tables.thp.fault_alloc += 1;
         drop(tables);
         self.memory.lru.add(&self.memory.pages, head, false);
@@ -216,7 +248,7 @@ impl<'m, P: Platform> World<'m, P> {
             SlowStep::Reclaim { .. } => self.reclaim().direct(walk),
             SlowStep::Throttle { node, .. } => {
                 // The wait is played by a turn of whom it waits for.
-                self.memory.tables().meter.waits += 1;
+                self.memory.tables().meter().waits += 1;
                 self.kswapd(self.memory.cpu(), node);
                 SlowReply::Woken { killed: false }
             }
@@ -239,7 +271,7 @@ impl<'m, P: Platform> World<'m, P> {
             pages: self.memory.pages.shared(),
             lru: &self.memory.lru,
             owner: self.memory,
-            shrinkers: &self.shrinkers,
+            shrinkers: &self.shared.shrinkers,
             goes_on: self.memory.config.goes_on,
         }
     }
@@ -259,7 +291,8 @@ impl<'m, P: Platform> World<'m, P> {
     /// One step of a node's kswapd. When it is about to sleep it clears skip bits and wakes kcompactd.
     pub fn kswapd(&mut self, cpu: CpuId, node: NodeId) -> KswapdTurn {
         self.memory.run_on(cpu);
-        let reply = match self.kswapd[node.index()].take() {
+        let reply = self.daemons().kswapd[node.index()].take();
+        let reply = match reply {
             Some(KswapdReply::Napped { .. }) => {
                 Some(KswapdReply::Napped { early: self.cut_short(node) })
             }
@@ -270,23 +303,25 @@ impl<'m, P: Platform> World<'m, P> {
         let after = self.memory.pages.node_state(node);
         let at = node.index();
         if asked.kswapd_highest.is_some() && after.kswapd_highest.is_none() {
-            self.orders[at] = Order::new(asked.kswapd_order).unwrap_or(Order::MAX);
+            self.daemons().orders[at] = Order::new(asked.kswapd_order).unwrap_or(Order::MAX);
         }
         let rests = step == KswapdStep::Nap;
         if after.kcompactd_wakeups > asked.kcompactd_wakeups + u64::from(rests) {
             // A boost was worked off.
-            self.memory.compactor().kcompactd_wake(node, HUGE, ZoneKind::Movable);
+            self.ask_kcompactd(node, HUGE);
         }
         match step {
             KswapdStep::Asleep => KswapdTurn::Asleep,
             KswapdStep::Nap => {
                 self.memory.compactor().flush_node(node);
-                self.memory.compactor().kcompactd_wake(node, self.orders[at], ZoneKind::Movable);
-                self.kswapd[at] = Some(KswapdReply::Napped { early: false });
+                let order = self.daemons().orders[at];
+                self.ask_kcompactd(node, order);
+                self.daemons().kswapd[at] = Some(KswapdReply::Napped { early: false });
                 KswapdTurn::Nap
             }
             KswapdStep::Shrink { .. } => {
-                self.kswapd[at] = self.reclaim().kswapd(cpu, node, step);
+                let reply = self.reclaim().kswapd(cpu, node, step);
+                self.daemons().kswapd[at] = reply;
                 KswapdTurn::Shrunk
             }
         }
@@ -294,29 +329,55 @@ impl<'m, P: Platform> World<'m, P> {
 
     /// Times that kcompactds were woken by the allocator.
     pub(super) fn kcompactd_wakeups(&self) -> u64 {
-        let nodes = (0..self.kswapd.len()).map(|node| NodeId(node as u8));
+        let nodes = (0..self.memory.pages.node_count()).map(|node| NodeId(node as u8));
         nodes.map(|node| self.memory.pages.node_state(node).kcompactd_wakeups).sum()
+    }
+
+    /// Ask kcompactd for blocks. Where no zone is worth a run it sleeps on.
+    fn ask_kcompactd(&self, node: NodeId, order: Order) {
+        let worth = self.memory.compactor().kcompactd_wake(node, order, ZoneKind::Movable);
+        self.daemons().woken[node.index()] |= worth;
     }
 
     /// A request that may not compact itself leaves it to kcompactd, if the allocator said so since the
     /// count was `before`.
     pub(super) fn pass_on(&mut self, before: u64, order: Order) {
         if self.kcompactd_wakeups() > before {
-            for node in (0..self.kswapd.len()).map(|node| NodeId(node as u8)) {
-                self.memory.compactor().kcompactd_wake(node, order, ZoneKind::Movable);
+            for node in (0..self.memory.pages.node_count()).map(|node| NodeId(node as u8)) {
+                self.ask_kcompactd(node, order);
             }
         }
     }
 
-    /// Whether a node's kcompactd was woken and has not run.
+    /// Whether a node's kcompactd was woken and has not come to its end.
     #[must_use]
     pub fn is_kcompactd_awake(&self, node: NodeId) -> bool {
-        self.memory.compactor().kcompactd_order(node).is_some()
+        let daemons = self.daemons();
+        daemons.rounds[node.index()].is_some() || daemons.woken[node.index()]
     }
 
-    /// A round of a node's kcompactd; false if nothing is asked of it.
+    /// A round of a node's kcompactd; false if it sleeps.
     pub fn kcompactd(&mut self, cpu: CpuId, node: NodeId) -> bool {
+        let awake = self.is_kcompactd_awake(node);
+        while self.kcompactd_step(cpu, node) {}
+        awake
+    }
+
+    /// The begin of a round of a node's kcompactd, or an iteration of it; false if it sleeps.
+    pub fn kcompactd_step(&mut self, cpu: CpuId, node: NodeId) -> bool {
+        if !self.is_kcompactd_awake(node) {
+            return false;
+        }
         self.memory.run_on(cpu);
-        self.memory.compactor().kcompactd(cpu, node)
+        let (compactor, at) = (self.memory.compactor(), node.index());
+        let under_way = self.daemons().rounds[at].take();
+        let round = under_way.or_else(|| compactor.kcompactd_begin(cpu, node));
+        let left =
+            round.and_then(|mut round| compactor.kcompactd_step(&mut round).then_some(round));
+        let mut daemons = self.daemons();
+        // What was asked meanwhile is done without another call.
+        daemons.woken[at] = left.is_some() || compactor.kcompactd_order(node).is_some();
+        daemons.rounds[at] = left;
+        daemons.woken[at]
     }
 }

@@ -38,6 +38,14 @@ impl Allocation {
     /// Do what comes next: a look at the free lists, one thing that the slow path asks for, or one
     /// iteration of compaction. `None`: there is more to do; `Some(None)`: there is no page.
     pub fn step<P: Platform>(&mut self, world: &mut World<'_, P>) -> Option<Option<Pfn>> {
+        let ended = self.advance(world)?;
+        if ended.is_some() {
+            world.memory.tables().allocated(self.request.order);
+        }
+        Some(ended)
+    }
+
+    fn advance<P: Platform>(&mut self, world: &mut World<'_, P>) -> Option<Option<Pfn>> {
         let (cpu, request) = (self.cpu, self.request);
         let memory = world.memory;
         memory.run_on(cpu);
@@ -51,7 +59,7 @@ impl Allocation {
                 outcome => return Some(outcome.page()),
             },
             Attempted::Walk(mut walk, reply) => {
-                memory.tables().meter.slow_steps += 1;
+                memory.tables().meter().slow_steps += 1;
                 let step = memory.pages.slow_step(&mut walk, reply);
                 (walk, step)
             }
@@ -177,7 +185,7 @@ impl Fault {
             tables.frame_mut(head).accessed = true;
             return Some(Faulted::Mapped);
         }
-        tables.meter.faults += 1;
+        tables.meter().faults += 1;
         let config = &world.memory.config;
         let start = self.home.page & !(HUGE_PAGES as u32 - 1);
         let range = start..start + HUGE_PAGES as u32;

@@ -3,6 +3,7 @@
 use super::{
     Config, Meter, Obstacle, Process,
     tables::{Home, Place, Tables},
+    turns::Turns,
 };
 use mmspec_impl::{
     Owned, OwnedAllocator, SetupError, StorageSize,
@@ -14,10 +15,7 @@ use mmspec_model::{
     contract::CompactEvent,
     vocab::{CpuId, Pfn, ThpCounters},
 };
-use std::sync::{
-    Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicU16, Ordering::Relaxed},
-};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What lies in memory, shared by all actors of a [`super::World`]. It implements
 /// [`mmspec_model::contract::PageMover`], [`mmspec_impl::reclaim::PageOwner`] and, for huge pages that
@@ -28,7 +26,7 @@ pub struct Memory<P: Platform = SpinPlatform> {
     pub(super) compaction: Compaction<P, Owned>,
     pub(super) config: Config,
     tables: Mutex<Tables>,
-    cpu: AtomicU16,
+    turns: Turns,
     events: Mutex<Option<Vec<CompactEvent>>>,
 }
 
@@ -42,13 +40,13 @@ impl<P: Platform> Memory<P> {
         let pages = OwnedAllocator::new(machine, config.rules, config.tunables)?;
         let size = StorageSize::of(&machine);
         let lru = Lru::new(&size, LruStorage::on_heap(&size), config.swap)?;
-        let tables = Tables::new(machine.end().index(), config.obstacles, config.seed);
+        let (tables, turns) = (Tables::new(&config), Turns::new(machine.cpus.into()));
         Ok(Self {
             pages,
             lru,
             compaction: Compaction::new(&size, CompactStorage::on_heap(&size), config.compact)?,
             tables: Mutex::new(tables),
-            cpu: AtomicU16::new(0),
+            turns,
             events: Mutex::new(None),
             config,
         })
@@ -79,21 +77,44 @@ impl<P: Platform> Memory<P> {
         self.tables().thp
     }
 
-    /// What was done so far.
+    /// What was done so far, by all CPUs.
     pub fn meter(&self) -> Meter {
-        self.tables().meter
+        let tables = self.tables();
+        tables.cpus.iter().fold(Meter::default(), |sum, cpu| sum.plus(&cpu.meter))
     }
 
-    /// From now on `taken` of 1024 tries of a lock find it taken.
-    pub fn set_contention(&self, taken: u64) {
-        self.tables().contention = taken;
+    /// What was done so far by one CPU.
+    pub fn meter_of(&self, cpu: CpuId) -> Meter {
+        self.tables().cpus[cpu.index()].meter
     }
 
-    /// The running task should let others run once it has spent `budget` ns from now on; `None`: never.
-    pub fn set_slice(&self, budget: Option<u64>) {
+    /// The clock of a CPU, ns: it goes on by the cost of what the CPU does.
+    pub fn now(&self, cpu: CpuId) -> u64 {
+        self.tables().clock(cpu)
+    }
+
+    /// A CPU does nothing until `time`.
+    pub fn idle_until(&self, cpu: CpuId, time: u64) {
         let mut tables = self.tables();
-        let now = tables.meter.cost(&self.config.costs);
-        tables.deadline = budget.map(|budget| now + budget);
+        let passes = time.saturating_sub(tables.clock(cpu));
+        tables.cpus[cpu.index()].ahead += passes;
+    }
+
+    /// The turns that CPUs take.
+    pub const fn turns(&self) -> &Turns {
+        &self.turns
+    }
+
+    /// A CPU, than which no clock is further behind, acts from now on. Its task should let others run once
+    /// it has spent `slice` ns; `None`: never.
+    pub fn begin_step(&self, cpu: CpuId, slice: Option<u64>) {
+        let mut tables = self.tables();
+        let now = tables.clock(cpu);
+        tables.cpu = cpu;
+        tables.cpus[cpu.index()].deadline = slice.map(|slice| now + slice);
+        tables.holds.forget(now);
+        // Time passes: obstacles that last for a while come closer to their end.
+        tables.tick += 1;
     }
 
     /// A fatal signal is pending for the running task, or none any more.
@@ -146,11 +167,23 @@ impl<P: Platform> Memory<P> {
 
     /// The CPU that acts.
     pub(super) fn cpu(&self) -> CpuId {
-        CpuId(self.cpu.load(Relaxed))
+        self.tables().cpu
     }
 
     pub(super) fn run_on(&self, cpu: CpuId) {
-        self.cpu.store(cpu.0, Relaxed);
+        self.tables().cpu = cpu;
+    }
+
+    /// The CPU that acts lets those go first that are behind; its clock.
+    pub(super) fn catch_up(&self) -> u64 {
+        let tables = self.tables();
+        let (cpu, now) = (tables.cpu, tables.clock(tables.cpu));
+        drop(tables);
+        self.turns.reach(cpu.index(), now);
+        let mut tables = self.tables();
+        tables.cpu = cpu;
+        tables.holds.forget(now);
+        now
     }
 
     pub(super) fn tables(&self) -> MutexGuard<'_, Tables> {
@@ -162,6 +195,8 @@ impl<P: Platform> Memory<P> {
     pub(super) fn free(&self, mut tables: MutexGuard<'_, Tables>, pfn: Pfn) {
         let order = tables.order(pfn);
         tables.forget(pfn);
+        tables.listed();
+        tables.freed(order);
         drop(tables);
         self.lru.remove(&self.pages, pfn);
         self.pages.free_pages(self.cpu(), pfn, order);

@@ -19,8 +19,16 @@ pub struct Meter {
     pub filled: u64,
     /// Faults taken.
     pub faults: u64,
-    /// Locks that were found taken, and waits for other tasks.
+    /// Waits for other tasks.
     pub waits: u64,
+    /// Entries put on or taken off lists under a lock, of pages or of free blocks.
+    pub listed: u64,
+    /// Waits for locks, in ns.
+    pub lock_ns: u64,
+    /// Locks that async compaction tried, by [`mmspec_model::contract::CompactLock`].
+    pub tries: [u64; 2],
+    /// Of these, found taken.
+    pub taken: [u64; 2],
     /// Steps of slow paths.
     pub slow_steps: u64,
 }
@@ -42,8 +50,10 @@ pub struct Costs {
     pub fill: u64,
     /// One fault.
     pub fault: u64,
-    /// One wait for a lock or a task.
+    /// One wait for a task.
     pub wait: u64,
+    /// One entry put on or taken off a list under a lock.
+    pub list: u64,
     /// One step of a slow path.
     pub slow_step: u64,
 }
@@ -62,6 +72,10 @@ impl Meter {
             filled: self.filled - before.filled,
             faults: self.faults - before.faults,
             waits: self.waits - before.waits,
+            listed: self.listed - before.listed,
+            lock_ns: self.lock_ns - before.lock_ns,
+            tries: [self.tries[0] - before.tries[0], self.tries[1] - before.tries[1]],
+            taken: [self.taken[0] - before.taken[0], self.taken[1] - before.taken[1]],
             slow_steps: self.slow_steps - before.slow_steps,
         }
     }
@@ -79,6 +93,10 @@ impl Meter {
             filled: self.filled + more.filled,
             faults: self.faults + more.faults,
             waits: self.waits + more.waits,
+            listed: self.listed + more.listed,
+            lock_ns: self.lock_ns + more.lock_ns,
+            tries: [self.tries[0] + more.tries[0], self.tries[1] + more.tries[1]],
+            taken: [self.taken[0] + more.taken[0], self.taken[1] + more.taken[1]],
             slow_steps: self.slow_steps + more.slow_steps,
         }
     }
@@ -92,6 +110,8 @@ impl Meter {
             + self.filled * costs.fill
             + self.faults * costs.fault
             + self.slow_steps * costs.slow_step
+            + self.listed * costs.list
+            + self.lock_ns
     }
 
     /// The part of compaction in it: scanning, migrating, and waits.

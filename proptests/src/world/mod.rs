@@ -6,16 +6,23 @@
 //! from moving is injected ([`Obstacles`]). One seed, one world: nothing here runs by itself, the embedder
 //! says who acts next, and what each step cost is counted ([`Meter`]).
 //!
+//! Time is virtual. Each CPU has a clock, which goes on by the cost of what it does. What is done under the
+//! zone lock or the LRU lock holds it for as long as that costs; async compaction finds a lock taken if another
+//! CPU holds it at that moment. CPUs act in the order of their clocks ([`Turns`]).
+//!
 //! Not here: memory shared between processes (a file's page has one mapping), copy on write, memory
 //! cgroups, khugepaged (huge pages come from faults alone), and processes on several nodes' policies.
 
 mod actors;
 mod fault;
+mod locks;
 mod memory;
 mod meter;
 mod obstacle;
 mod owner;
 mod tables;
+mod turns;
+mod work;
 
 pub use actors::{KswapdTurn, World};
 pub use fault::{Allocation, Fault, Faulted};
@@ -23,6 +30,7 @@ pub use memory::Memory;
 pub use meter::{Costs, Meter};
 pub use obstacle::{Obstacle, Obstacles};
 pub use tables::{Backing, Home, Process};
+pub use turns::Turns;
 
 use mmspec_impl::reclaim::GoesOn;
 use mmspec_model::vocab::{CompactRules, Machine, Rules, ThpDefrag, ThpEnabled, Tunables};
@@ -50,6 +58,6 @@ pub struct Config {
     pub obstacles: Obstacles,
     /// What work costs.
     pub costs: Costs,
-    /// For the obstacles, and for locks found taken.
+    /// For the obstacles.
     pub seed: u64,
 }

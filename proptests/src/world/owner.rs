@@ -49,6 +49,7 @@ impl<P: Platform> PageMover for Memory<P> {
     fn put_back(&self, pfn: Pfn) {
         let mut tables = self.tables();
         let Some(list) = self.end_isolation(&mut tables, pfn) else { return };
+        tables.listed();
         if tables.is_mapped(pfn) {
             drop(tables);
             self.lru.add_to(&self.pages, pfn, list);
@@ -78,16 +79,18 @@ impl<P: Platform> PageMover for Memory<P> {
             None
         };
         if let Some(refused) = refused {
-            tables.meter.failed += 1;
+            tables.meter().failed += 1;
             return refused;
         }
         if frame.obstacle.locked_until.max(frame.obstacle.writeback_until) > tick {
-            tables.meter.waits += 1;
+            tables.meter().waits += 1;
             let obstacle = &mut tables.frame_mut(from).obstacle;
             (obstacle.locked_until, obstacle.writeback_until) = (0, 0);
         }
         let list = self.end_isolation(&mut tables, from);
-        tables.meter.migrated += tables.size(from) as u64;
+        let pages = tables.size(from) as u64;
+        tables.meter().migrated += pages;
+        tables.listed();
         tables.move_block(from, to);
         drop(tables);
         if let Some(list) = list {
@@ -105,11 +108,37 @@ impl<P: Platform> PageMover for Memory<P> {
         }
     }
 
-    fn contended(&self, _: CompactLock) -> bool {
+    /// A lock is found taken if another CPU holds it at this moment.
+    fn contended(&self, lock: CompactLock) -> bool {
+        let now = self.catch_up();
         let mut tables = self.tables();
-        let taken = tables.contention > 0 && tables.rng.below(1024) < tables.contention;
-        tables.meter.waits += u64::from(taken);
+        let taken = tables.holds.is_taken(lock, tables.cpu.index(), now);
+        let meter = tables.meter();
+        meter.tries[lock as usize] += 1;
+        meter.taken[lock as usize] += u64::from(taken);
         taken
+    }
+
+    fn passed(&self, lock: CompactLock, frames: u64, taken: u64) {
+        let mut tables = self.tables();
+        let meter = tables.meter();
+        match lock {
+            CompactLock::Lru => meter.migrate_scanned += frames,
+            CompactLock::Zone => meter.free_scanned += frames,
+        }
+        meter.listed += taken;
+    }
+
+    fn locks(&self, lock: CompactLock) {
+        self.tables().lock(lock);
+    }
+
+    fn unlocks(&self, lock: CompactLock) {
+        self.tables().unlock(lock);
+    }
+
+    fn drain_lru(&self) {
+        self.tables().flush_listed();
     }
 
     fn fatal_signal(&self) -> bool {
@@ -118,17 +147,27 @@ impl<P: Platform> PageMover for Memory<P> {
 
     fn needs_resched(&self) -> bool {
         let tables = self.tables();
-        tables.deadline.is_some_and(|deadline| tables.meter.cost(&self.config.costs) >= deadline)
+        let deadline = tables.cpus[tables.cpu.index()].deadline;
+        deadline.is_some_and(|deadline| tables.clock(tables.cpu) >= deadline)
     }
 
     fn trace(&self, event: CompactEvent) {
         let mut tables = self.tables();
-        let meter = &mut tables.meter;
         match event {
-            CompactEvent::IsolateMigrate { scanned, .. }
-            | CompactEvent::FastFindMigrate { scanned, .. } => meter.migrate_scanned += scanned,
-            CompactEvent::IsolateFree { scanned, .. }
-            | CompactEvent::FastIsolateFree { scanned, .. } => meter.free_scanned += scanned,
+            // Free lists are walked under the zone lock.
+            CompactEvent::FastFindMigrate { scanned, .. } => {
+                tables.lock(CompactLock::Zone);
+                tables.meter().migrate_scanned += scanned;
+                tables.unlock(CompactLock::Zone);
+            }
+            CompactEvent::FastIsolateFree { scanned, taken, .. } => {
+                tables.lock(CompactLock::Zone);
+                tables.meter().free_scanned += scanned;
+                tables.meter().listed += u64::from(taken > 0);
+                tables.unlock(CompactLock::Zone);
+            }
+            // Where they came from is free.
+            CompactEvent::Moved { order, .. } => tables.freed(order),
             _ => {}
         }
         drop(tables);
@@ -139,7 +178,8 @@ impl<P: Platform> PageMover for Memory<P> {
 impl<P: Platform> PageOwner for Memory<P> {
     fn references(&self, page: LruPage) -> References {
         let mut tables = self.tables();
-        tables.meter.lru_scanned += page.order.pages();
+        tables.looked_at();
+        tables.meter().lru_scanned += page.order.pages();
         let used = std::mem::take(&mut tables.frame_mut(page.pfn).accessed);
         References { times: u32::from(used), ..References::default() }
     }
@@ -189,7 +229,9 @@ impl<P: Platform> PageOwner for Memory<P> {
             }
         }
         tables.thp.swpout += u64::from(head.huge);
-        tables.meter.reclaimed += page.order.pages();
+        tables.meter().reclaimed += page.order.pages();
+        tables.reclaimed();
+        tables.freed(page.order);
         tables.forget(page.pfn);
         true
     }
@@ -241,6 +283,7 @@ impl<P: Platform> Memory<P> {
                 unused.push((head.add(at), Order::ZERO));
             }
         }
+        tables.freed_singles(unused.len() as u64);
         drop(tables);
         let mut unused_at = unused.iter().map(|(pfn, _)| *pfn).peekable();
         for pfn in (0..HUGE_PAGES as u64).map(|at| head.add(at)) {

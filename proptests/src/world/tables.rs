@@ -1,9 +1,13 @@
 //! Who owns what: page tables, the reverse map, and what is true of each frame.
 
-use super::{Meter, Obstacle, Obstacles};
+use super::{
+    Costs, Obstacle, Obstacles,
+    locks::Holds,
+    work::{Cpu, pcp_batch},
+};
 use crate::generate::Rng;
 use mmspec_impl::reclaim::LruList;
-use mmspec_model::vocab::{Order, Pfn, ThpCounters};
+use mmspec_model::vocab::{CpuId, Order, Pfn, ThpCounters};
 use std::{collections::VecDeque, ops::Range};
 
 /// Frames of a huge page.
@@ -123,35 +127,42 @@ pub(super) struct Tables {
     /// Huge pages to be split, the oldest first.
     pub(super) queue: VecDeque<Pfn>,
     pub(super) thp: ThpCounters,
-    pub(super) meter: Meter,
+    /// By CPU.
+    pub(super) cpus: Vec<Cpu>,
+    /// The CPU that acts.
+    pub(super) cpu: CpuId,
+    pub(super) holds: Holds,
+    pub(super) costs: Costs,
+    /// Pages that go to or come from a per-CPU free list at once.
+    pub(super) batch: u64,
     /// Isolated by compaction, in base pages.
     pub(super) isolated: u64,
     pub(super) obstacles: Obstacles,
     pub(super) rng: Rng,
     /// The world's clock in ticks: obstacles end by it.
     pub(super) tick: u64,
-    /// How many of 1024 tries of a lock find it taken.
-    pub(super) contention: u64,
-    /// The cost at which the running task should let others run.
-    pub(super) deadline: Option<u64>,
     pub(super) signal: bool,
     tokens: u64,
 }
 
 impl Tables {
-    pub(super) fn new(frames: usize, obstacles: Obstacles, seed: u64) -> Self {
+    pub(super) fn new(config: &super::Config) -> Self {
+        let machine = config.machine.as_ref();
+        let (frames, cpus) = (machine.end().index(), usize::from(machine.cpus));
         Self {
             frames: vec![Frame::default(); frames],
             spaces: Vec::new(),
             queue: VecDeque::new(),
             thp: ThpCounters::default(),
-            meter: Meter::default(),
+            cpus: vec![Cpu::default(); cpus],
+            cpu: CpuId(0),
+            holds: Holds::new(cpus),
+            costs: config.costs,
+            batch: pcp_batch(frames as u64),
             isolated: 0,
-            obstacles,
-            rng: Rng::new(seed),
+            obstacles: config.obstacles,
+            rng: Rng::new(config.seed),
             tick: 0,
-            contention: 0,
-            deadline: None,
             signal: false,
             tokens: 0,
         }

@@ -1,7 +1,8 @@
-//! One run of thpscale: threads on CPUs, kswapd and kcompactd beside them.
+//! Runs of thpscale on a machine that stays up.
 
-use super::model::{MS, Model};
-use super::threads::{Thread, Went};
+use super::model::Model;
+use super::schedule::Schedule;
+use super::threads::Thread;
 use crate::experiments::ExperimentError;
 use mmspec_impl::platform::SpinPlatform;
 use mmspec_impl::reclaim::GoesOn;
@@ -14,9 +15,15 @@ use mmspec_proptests::generate::Rng;
 use mmspec_proptests::world::{
     Backing, Config, Faulted, KswapdTurn, Memory, Meter, Obstacles, World,
 };
-use std::collections::VecDeque;
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicUsize, Ordering},
+};
 
-const NODE: NodeId = NodeId(0);
+pub(super) const NODE: NodeId = NodeId(0);
+
+/// Runs at once. What comes of them does not depend on it.
+const WORKERS: usize = 2;
 
 /// The thread counts of the published table.
 pub(super) const THREADS: [u32; 9] = [1, 3, 5, 7, 12, 18, 24, 30, 32];
@@ -66,23 +73,34 @@ pub(super) struct Outcome {
 impl Outcome {
     fn add(&mut self, world: &World<'_, SpinPlatform>) {
         let memory = world.memory();
-        for (sum, result) in self.results.iter_mut().zip(CompactResult::ALL) {
-            *sum += world.compacted(result);
+        for (result, of) in self.results.iter_mut().zip(CompactResult::ALL) {
+            *result = world.compacted(of);
         }
-        let (compact, events) = (memory.compaction().counters(), memory.pages().events());
-        self.meter = self.meter.plus(&memory.meter());
-        for (sum, more) in [
-            (&mut self.compact.migrate_scanned, compact.migrate_scanned),
-            (&mut self.compact.free_scanned, compact.free_scanned),
-            (&mut self.compact.isolated, compact.isolated),
-            (&mut self.compact.daemon_wake, compact.daemon_wake),
-            (&mut self.compact.pgmigrate_success, compact.pgmigrate_success),
-            (&mut self.compact.pgmigrate_fail, compact.pgmigrate_fail),
-            (&mut self.stalls, events.compact_stall),
-            (&mut self.successes, events.compact_success),
-        ] {
+        let events = memory.pages().events();
+        (self.meter, self.compact) = (memory.meter(), memory.compaction().counters());
+        (self.stalls, self.successes) = (events.compact_stall, events.compact_success);
+    }
+
+    /// Another run's too.
+    fn plus(&mut self, more: &Self) {
+        self.meter = self.meter.plus(&more.meter);
+        for (sum, more) in self.samples.iter_mut().zip(&more.samples) {
+            sum.huge += more.huge;
+            sum.huge_ns += more.huge_ns;
+            sum.base += more.base;
+            sum.base_ns += more.base_ns;
+            sum.died += more.died;
+        }
+        for (sum, more) in self.results.iter_mut().zip(more.results) {
             *sum += more;
         }
+        self.compact.migrate_scanned += more.compact.migrate_scanned;
+        self.compact.free_scanned += more.compact.free_scanned;
+        self.compact.pgmigrate_success += more.compact.pgmigrate_success;
+        self.compact.pgmigrate_fail += more.compact.pgmigrate_fail;
+        self.compact.daemon_wake += more.compact.daemon_wake;
+        self.stalls += more.stalls;
+        self.successes += more.successes;
     }
 
     /// Huge regions of all, in percent.
@@ -101,21 +119,40 @@ fn rules() -> Rules {
     Rules { pcp_orders: PcpOrders::Zero, ..Rules::linux_6_1() }
 }
 
-/// Run all numbers of threads, one after the other, on a machine that stays up; and so for each seed.
-pub(super) fn run(model: &Model, compact: CompactRules) -> Result<Outcome, ExperimentError> {
-    let mut outcome = Outcome::default();
-    for seed in 0..model.runs {
-        one(model, compact, seed, &mut outcome)?;
+/// A kernel on a machine.
+pub(super) type Kernel = (Model, CompactRules);
+
+/// Each kernel runs all numbers of threads, one after the other, on a machine that stays up; and so for each
+/// seed. The runs are shared out among threads.
+pub(super) fn run_all(kernels: &[Kernel]) -> Result<Vec<Outcome>, ExperimentError> {
+    let jobs: Vec<(usize, u64)> = kernels
+        .iter()
+        .enumerate()
+        .flat_map(|(at, (model, _))| (0..model.runs).map(move |seed| (at, seed)))
+        .collect();
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        while let Some((at, seed)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let (model, compact) = &kernels[*at];
+            let outcome = one(model, *compact, *seed);
+            done.lock().unwrap_or_else(PoisonError::into_inner).push((*at, outcome));
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..WORKERS {
+            scope.spawn(work);
+        }
+    });
+    // Sums: in which order the runs ended does not matter.
+    let mut outcomes = vec![Outcome::default(); kernels.len()];
+    for (at, outcome) in done.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        outcomes[at].plus(&outcome?);
     }
-    Ok(outcome)
+    Ok(outcomes)
 }
 
-fn one(
-    model: &Model,
-    compact: CompactRules,
-    seed: u64,
-    outcome: &mut Outcome,
-) -> Result<(), ExperimentError> {
+fn one(model: &Model, compact: CompactRules, seed: u64) -> Result<Outcome, ExperimentError> {
+    let mut outcome = Outcome::default();
     // The first 16 MiB are another zone's, which nothing here takes from.
     let (start, frames) = (16 * MIB, model.memory_mib * MIB);
     let memory: Memory<SpinPlatform> = Memory::new(Config {
@@ -127,7 +164,7 @@ fn one(
         enabled: ThpEnabled::Always,
         defrag: ThpDefrag::Madvise,
         swap: false,
-        obstacles: Obstacles { pinned: model.pinned, ..Obstacles::default() },
+        obstacles: Obstacles::default(),
         costs: model.costs(),
         seed,
     })?;
@@ -142,11 +179,11 @@ fn one(
                 Thread::new(&mut world, cpu, (mapped / u64::from(count)) as u32)
             })
             .collect();
-        Schedule::new(model, &memory, &mut world, threads, &mut rng).run(samples);
+        Schedule::new(model, &world, threads, &mut rng).run(&mut world, samples);
     }
     debug_assert_eq!(memory.check(), Ok(()));
     outcome.add(&world);
-    Ok(())
+    Ok(outcome)
 }
 
 /// Write the work file, and let its pages go: the kernel keeps a page here and there.
@@ -169,179 +206,4 @@ fn write_file(
         while world.is_awake(NODE) && world.kswapd(cpu, NODE) == KswapdTurn::Shrunk {}
     }
     world.exit(cpu, writer);
-}
-
-/// Who runs on a CPU.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Task {
-    Thread(usize),
-    Kswapd,
-    Kcompactd,
-}
-
-/// One CPU.
-#[derive(Debug, Default)]
-struct Cpu {
-    now: u64,
-    queue: VecDeque<Task>,
-    /// What is left of the first one's slice.
-    left: u64,
-    /// It compacted in the step that ends at `now`, begun then.
-    compacts_since: Option<u64>,
-}
-
-/// What kswapd is at.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kswapd {
-    Asleep,
-    Queued,
-    /// Until then.
-    Naps(u64),
-}
-
-struct Schedule<'r, 'm> {
-    model: &'r Model,
-    memory: &'m Memory<SpinPlatform>,
-    world: &'r mut World<'m, SpinPlatform>,
-    threads: Vec<Thread>,
-    cpus: Vec<Cpu>,
-    kswapd: Kswapd,
-    kcompactd: bool,
-    ended: usize,
-}
-
-impl<'r, 'm> Schedule<'r, 'm> {
-    fn new(
-        model: &'r Model,
-        memory: &'m Memory<SpinPlatform>,
-        world: &'r mut World<'m, SpinPlatform>,
-        threads: Vec<Thread>,
-        rng: &mut Rng,
-    ) -> Self {
-        // Threads are created one after the other, within a slice.
-        let mut cpus: Vec<Cpu> = (0..model.cpus)
-            .map(|_| Cpu { now: rng.below(model.slice), left: model.slice, ..Cpu::default() })
-            .collect();
-        for (at, thread) in threads.iter().enumerate() {
-            cpus[thread.cpu().index()].queue.push_back(Task::Thread(at));
-        }
-        let (kswapd, kcompactd) = (Kswapd::Asleep, false);
-        Self { model, memory, world, threads, cpus, kswapd, kcompactd, ended: 0 }
-    }
-
-    fn run(mut self, samples: &mut Samples) {
-        while self.ended < self.threads.len() {
-            // The CPU that is behind acts next.
-            let busy = |cpu: &usize| !self.cpus[*cpu].queue.is_empty();
-            let next = (0..self.cpus.len()).filter(busy).min_by_key(|cpu| self.cpus[*cpu].now);
-            match next {
-                Some(cpu) => self.step(cpu, samples),
-                // All wait for each other: the barrier opens.
-                None => self.open(),
-            }
-        }
-        for thread in &self.threads {
-            thread.exit(self.world);
-        }
-    }
-
-    /// The first task of a CPU does one step.
-    fn step(&mut self, at: usize, samples: &mut Samples) {
-        let (started, cpu) = (self.cpus[at].now, CpuId(at as u16));
-        let compacting = |other: &&Cpu| {
-            other.compacts_since.is_some_and(|since| since <= started && started < other.now)
-        };
-        let others = self.cpus.iter().filter(compacting).count() as u64;
-        self.memory.set_contention((others * self.model.contention).min(1024));
-        let shared = self.cpus[at].queue.len() > 1;
-        self.memory.set_slice(shared.then_some(self.cpus[at].left));
-        self.memory.tick();
-        let before = self.memory.meter();
-        let task = self.cpus[at].queue[0];
-        let mut stays = true;
-        let mut sampled = None;
-        match task {
-            Task::Thread(number) => match self.threads[number].step(self.world, started) {
-                Went::On => {}
-                Went::Sampled(sample) => sampled = Some(sample),
-                Went::Waits => stays = false,
-                Went::Ended { survived } => {
-                    stays = false;
-                    self.ended += 1;
-                    samples.died += u64::from(!survived);
-                }
-            },
-            Task::Kswapd => match self.world.kswapd(cpu, NODE) {
-                KswapdTurn::Shrunk => {}
-                KswapdTurn::Nap => {
-                    stays = false;
-                    self.kswapd = Kswapd::Naps(started + 100 * MS);
-                }
-                KswapdTurn::Asleep => {
-                    stays = false;
-                    self.kswapd = Kswapd::Asleep;
-                }
-            },
-            Task::Kcompactd => {
-                self.world.kcompactd(cpu, NODE);
-                stays = false;
-                self.kcompactd = false;
-            }
-        }
-        let costs = self.model.costs();
-        let done = self.memory.meter().since(&before);
-        // Whatever has no cost of its own takes a moment all the same.
-        let took = done.cost(&costs).max(100);
-        if let Some(sample) = sampled {
-            let ns = started + took - sample.began;
-            let (count, sum) = if sample.huge {
-                (&mut samples.huge, &mut samples.huge_ns)
-            } else {
-                (&mut samples.base, &mut samples.base_ns)
-            };
-            (*count, *sum) = (*count + 1, *sum + ns);
-        }
-        let slice = self.model.slice;
-        let own = &mut self.cpus[at];
-        own.now = started + took;
-        own.compacts_since = (done.compaction(&costs) > 0).then_some(started);
-        own.left = own.left.saturating_sub(took);
-        if !stays {
-            own.queue.pop_front();
-            own.left = slice;
-        } else if own.left == 0 {
-            own.queue.rotate_left(1);
-            own.left = slice;
-        }
-        self.wake(at);
-    }
-
-    /// Daemons that were woken run on the CPU that woke them.
-    fn wake(&mut self, at: usize) {
-        let now = self.cpus[at].now;
-        let wakes = match self.kswapd {
-            Kswapd::Queued => false,
-            Kswapd::Asleep => self.world.is_awake(NODE),
-            Kswapd::Naps(until) => now >= until || self.world.cut_short(NODE),
-        };
-        if wakes {
-            self.kswapd = Kswapd::Queued;
-            self.cpus[at].queue.push_back(Task::Kswapd);
-        }
-        if !self.kcompactd && self.world.is_kcompactd_awake(NODE) {
-            self.kcompactd = true;
-            self.cpus[at].queue.push_back(Task::Kcompactd);
-        }
-    }
-
-    /// The barrier opens for all at once.
-    fn open(&mut self) {
-        let now = self.cpus.iter().map(|cpu| cpu.now).max().unwrap_or(0);
-        self.cpus.iter_mut().for_each(|cpu| (cpu.now, cpu.left) = (now, self.model.slice));
-        for (at, thread) in self.threads.iter_mut().enumerate() {
-            if thread.release() {
-                self.cpus[thread.cpu().index()].queue.push_back(Task::Thread(at));
-            }
-        }
-    }
 }

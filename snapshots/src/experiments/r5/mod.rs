@@ -7,12 +7,13 @@
 
 mod machine;
 mod model;
+mod schedule;
 mod series;
 mod threads;
 
 use super::{Direction, Entry, Experiment, ExperimentError, Pair, Row, Sensitivity, rounded};
-use machine::{Outcome, THREADS, run};
-use mmspec_model::contract::CompactResult;
+use machine::{Kernel, Outcome, THREADS, run_all};
+use mmspec_model::contract::{CompactLock, CompactResult};
 use mmspec_model::vocab::CompactRules;
 use model::Model;
 use series::{PATCH_09, PATCHES, WHOLE};
@@ -53,7 +54,7 @@ fn ended(run: &Outcome, result: CompactResult) -> f64 {
 }
 
 /// Figures of whole runs for which nothing but words was published.
-const FIGURES: [(&str, Figure); 11] = [
+const FIGURES: [(&str, Figure); 15] = [
     ("pages migrated", |run, _| run.compact.pgmigrate_success as f64),
     ("pages not migrated", |run, _| run.compact.pgmigrate_fail as f64),
     ("direct compactions", |run, _| run.stalls as f64),
@@ -65,6 +66,10 @@ const FIGURES: [(&str, Figure); 11] = [
         ended(run, CompactResult::Complete) + ended(run, CompactResult::PartialSkipped)
     }),
     ("direct compactions, success", |run, _| ended(run, CompactResult::Success)),
+    ("zone lock tried", |run, _| run.meter.tries[CompactLock::Zone as usize] as f64),
+    ("zone lock found taken", |run, _| run.meter.taken[CompactLock::Zone as usize] as f64),
+    ("LRU lock tried", |run, _| run.meter.tries[CompactLock::Lru as usize] as f64),
+    ("LRU lock found taken", |run, _| run.meter.taken[CompactLock::Lru as usize] as f64),
     ("pages reclaimed", |run, _| run.meter.reclaimed as f64),
     ("threads without memory", |run, _| {
         run.samples.iter().map(|samples| samples.died).sum::<u64>() as f64
@@ -107,6 +112,9 @@ const ALONE: Published = Published {
     free: NOTHING,
     system: Pair::of(1.0, 0.92),
 };
+
+/// The kernels that were measured.
+const ON_8: Published = Published { name: "patch 09 on 01 to 08", ..ALONE };
 
 const SERIES: Published = Published {
     name: "series",
@@ -166,17 +174,6 @@ fn whole_rows(
     ]
 }
 
-/// The same on a machine where no lock is ever found taken.
-fn undisturbed(
-    published: &Published,
-    runs: [&Outcome; 2],
-    model: &Model,
-) -> impl Iterator<Item = Row> + use<> {
-    let name = |figure: &str| format!("{}, no lock taken: {figure}", published.name);
-    let rows = whole_rows(published, &name, mean(published.table), runs, model);
-    rows.into_iter().map(|row| Row { starred: false, ..row })
-}
-
 /// Rows of one patch: scans and huge pages without and with it.
 fn patch_rows(name: &str, published: [Pair; 2], runs: [&Outcome; 2], model: &Model) -> Vec<Row> {
     let row = |figure: &str, published, get| {
@@ -191,19 +188,31 @@ fn patch_rows(name: &str, published: [Pair; 2], runs: [&Outcome; 2], model: &Mod
 
 /// The series patch by patch: each on those before it, and each on 5.0.
 fn patches(model: &Model, progress: &mut dyn FnMut(String)) -> Result<Vec<Row>, ExperimentError> {
+    progress("r5: patch by patch".to_owned());
+    let mut kernels: Vec<Kernel> = Vec::new();
+    let mut number = |rules: CompactRules| {
+        let known = kernels.iter().position(|kernel| kernel.1 == rules);
+        known.unwrap_or_else(|| {
+            kernels.push((*model, rules));
+            kernels.len() - 1
+        })
+    };
+    let pairs: Vec<[usize; 4]> = PATCHES
+        .iter()
+        .enumerate()
+        .map(|(at, patch)| {
+            let [base, with] = patch.alone();
+            [series::up_to(at), series::up_to(at + 1), base, with].map(&mut number)
+        })
+        .collect();
+    let runs = run_all(&kernels)?;
     let (mut rows, mut alone) = (Vec::new(), Vec::new());
-    let first = run(model, series::up_to(0))?;
-    let mut before = first;
-    for (at, patch) in PATCHES.iter().enumerate() {
-        progress(format!("r5: patch {}", patch.name));
-        let after = run(model, series::up_to(at + 1))?;
+    for (patch, [before, after, base, with]) in PATCHES.iter().zip(pairs) {
         let name = format!("on those before, {}", patch.name);
-        rows.extend(patch_rows(&name, [patch.migrate, patch.free], [&before, &after], model));
-        before = after;
-        let [base, with] = patch.alone();
-        let base = if base == CompactRules::linux_5_0() { first } else { run(model, base)? };
+        let published = [patch.migrate, patch.free];
+        rows.extend(patch_rows(&name, published, [&runs[before], &runs[after]], model));
         let name = format!("on 5.0, {}", patch.name);
-        alone.extend(patch_rows(&name, [NOTHING; 2], [&base, &run(model, with)?], model));
+        alone.extend(patch_rows(&name, [NOTHING; 2], [&runs[base], &runs[with]], model));
     }
     rows.extend(alone);
     Ok(rows)
@@ -219,25 +228,30 @@ fn sensitivity(
     progress: &mut dyn FnMut(String),
 ) -> Result<Vec<Sensitivity>, ExperimentError> {
     let model = small(model);
-    let both = |model: &Model| -> Result<[Outcome; 2], ExperimentError> {
-        Ok([run(model, CompactRules::linux_5_0())?, run(model, CompactRules::patch_09_alone())?])
-    };
-    let as_is = both(&model)?;
+    progress("r5: parameters halved and doubled".to_owned());
+    let variations = model.variations();
+    let models = std::iter::once(model)
+        .chain(variations.iter().flat_map(|(_, half, double)| [*half, *double]));
+    let kernels: Vec<Kernel> = models
+        .flat_map(|model| {
+            [CompactRules::linux_5_0(), CompactRules::patch_09_alone()].map(|rules| (model, rules))
+        })
+        .collect();
+    let runs = run_all(&kernels)?;
     let mut table = Vec::new();
-    for (parameter, half, double) in model.variations() {
-        progress(format!("r5: {parameter} halved and doubled"));
-        let (halved, doubled) = (both(&half)?, both(&double)?);
+    for (at, (parameter, half, double)) in variations.iter().enumerate() {
         for (figure, get) in
             [("sources", migrate_scanned as Figure), ("system", system), ("huge", huge)]
         {
-            let ratio =
-                |runs: &[Outcome; 2], model: &Model| pair([&runs[0], &runs[1]], model, get).ratio();
+            let ratio = |number: usize, model: &Model| {
+                pair([&runs[2 * number], &runs[2 * number + 1]], model, get).ratio()
+            };
             table.push(Sensitivity {
-                parameter: parameter.to_owned(),
+                parameter: (*parameter).to_owned(),
                 figure: figure.to_owned(),
-                halved: ratio(&halved, &half),
-                as_is: ratio(&as_is, &model),
-                doubled: ratio(&doubled, &double),
+                halved: ratio(2 * at + 1, half),
+                as_is: ratio(0, &model),
+                doubled: ratio(2 * at + 2, double),
             });
         }
     }
@@ -258,24 +272,26 @@ fn experiment(progress: &mut dyn FnMut(String)) -> Result<Experiment, Experiment
 
 /// The three kernels on the small machine, without the rest.
 fn brief(progress: &mut dyn FnMut(String)) -> Result<Experiment, ExperimentError> {
-    on(small(Model::STATED), progress)
+    on(Model { runs: 1, ..small(Model::STATED) }, progress)
 }
 
 /// The three kernels.
 fn on(model: Model, progress: &mut dyn FnMut(String)) -> Result<Experiment, ExperimentError> {
     progress("r5: 5.0, patch 09, and the whole series".to_owned());
-    let base = run(&model, CompactRules::linux_5_0())?;
-    let alone = run(&model, CompactRules::patch_09_alone())?;
-    let whole = run(&model, CompactRules::linux_5_1())?;
-    let mut found = rows(&ALONE, [&base, &alone], &model);
-    found.extend(rows(&SERIES, [&base, &whole], &model));
-    progress("r5: the same without contention".to_owned());
-    let calm = Model { contention: 0, ..model };
-    let base = run(&calm, CompactRules::linux_5_0())?;
-    let alone = run(&calm, CompactRules::patch_09_alone())?;
-    let whole = run(&calm, CompactRules::linux_5_1())?;
-    found.extend(undisturbed(&ALONE, [&base, &alone], &calm));
-    found.extend(undisturbed(&SERIES, [&base, &whole], &calm));
+    let kernels = [
+        CompactRules::linux_5_0(),
+        CompactRules::patch_09_alone(),
+        series::up_to(4),
+        series::up_to(5),
+        CompactRules::linux_5_1(),
+    ];
+    let runs = run_all(&kernels.map(|kernel| (model, kernel)))?;
+    let [base, alone, before, after, whole] = &runs[..] else {
+        unreachable!("one outcome for each kernel")
+    };
+    let mut found = rows(&ALONE, [base, alone], &model);
+    found.extend(rows(&ON_8, [before, after], &model));
+    found.extend(rows(&SERIES, [base, whole], &model));
     let notes = [
         "base: compaction of linux_5_0; patch 09: that and the patch alone (published: on patches 01 to \
          08); series: linux_5_1. Scans are sums over all numbers of threads, 1 included, published ones \
@@ -287,8 +303,9 @@ fn on(model: Model, progress: &mut dyn FnMut(String)) -> Result<Experiment, Expe
          only here, so without effect), and \"no retry\" requests, which fail on SKIPPED as since 5.4 (none here)",
         "direct compactions: a deferred one counts as a stall, as from 5.13 on; in 5.0 it did not",
         "no swap; a file's page is mapped once; the tables of each 2 MiB are a page of the kernel",
-        "a lock that async compaction tries is found taken by chance, the more so the more CPUs compact at \
-         that time; a thread is told to let others run at the end of its slice if its CPU has others",
+        "a lock that async compaction tries is found taken if another CPU holds it at that moment of virtual \
+         time: scanners, batches of per-CPU free lists (page_alloc.md §2.2), 15 pages that go to LRU lists at \
+         once [mem], and reclaim (32 at once) hold them for what they do under them. A thread is told to let others run at the end of its slice if its CPU has others",
         "latency is the time from a region's first touch to its last page, waits for the CPU included",
         "patch by patch and in the sensitivity it is a machine of 256 MiB, and two runs",
     ];
