@@ -91,6 +91,7 @@ fn experiment(progress: &mut dyn FnMut(String)) -> Result<Experiment, Experiment
     for (parameter, half, double) in model.variations() {
         let runs = [both(&half)?, both(&double)?];
         for (figure, _, _, get) in &FIGURES[..3] {
+            // A ratio to nothing says nothing.
             let ratio = |runs: &[Outcome; 2]| pair(runs, &model, *get).ratio().map(rounded);
             whole.sensitivity.push(Sensitivity {
                 parameter: parameter.to_owned(),

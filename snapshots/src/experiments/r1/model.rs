@@ -49,7 +49,7 @@ impl Model {
         scan: 20,
         migrate: 1000,
         slow_step: 1000,
-        runs: 1,
+        runs: 3,
     };
 
     const KNOWN: [Known<Self>; 18] = [
@@ -178,7 +178,7 @@ impl Model {
 
     /// Fewer messages.
     pub(super) const fn short(self, loops: u64) -> Self {
-        Self { loops, ..self }
+        Self { loops, runs: 1, ..self }
     }
 
     /// For the report.
