@@ -121,8 +121,7 @@ fn each_kind_of_request_gets_its_own() {
 #[test]
 fn a_dying_task_gives_up_after_a_kill() {
     let (groups, memcg) = full(100);
-    let (mut running, _) =
-        groups.begin(CPU0, charge_as(memcg, 1, Gfp::KERNEL, ChargeTask::DYING));
+    let (mut running, _) = groups.begin(CPU0, charge_as(memcg, 1, Gfp::KERNEL, ChargeTask::DYING));
     let mut replies = 0;
     let mut step = groups.go_on(&mut running, reclaimed(0));
     while !matches!(step, MemcgStep::Done(_)) {

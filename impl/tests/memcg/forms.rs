@@ -70,7 +70,8 @@ fn who_may_not_fail_was_charged_to_the_root() {
         assert_eq!(groups.now(CPU0, dying), charged(ROOT));
         let atomic = charge(memcg, 1, Gfp::ATOMIC);
         assert_eq!(groups.now(CPU0, atomic), no_memory());
-        let (mut running, mut step) = groups.begin(CPU0, charge(memcg, 1, Gfp::KERNEL | Gfp::NOFAIL));
+        let (mut running, mut step) =
+            groups.begin(CPU0, charge(memcg, 1, Gfp::KERNEL | Gfp::NOFAIL));
         while let MemcgStep::Reclaim { .. } = step {
             step = groups.go_on(&mut running, reclaimed(0));
         }

@@ -67,7 +67,13 @@ fn the_penalty_table() {
     ];
     for (mib, sleep) in table {
         let (groups, memcg) = group_at(mib);
-        let rounds = if mib == 100 { 0 } else if sleep.is_none() { 1 } else { 17 };
+        let rounds = if mib == 100 {
+            0
+        } else if sleep.is_none() {
+            1
+        } else {
+            17
+        };
         assert_eq!(sleeps(&groups, memcg, 64), (sleep, rounds), "{mib} MiB");
         assert_eq!(groups.events(memcg, MemcgEvent::High), u64::from(rounds));
     }
@@ -114,8 +120,12 @@ fn every_level_that_is_over_is_reclaimed_from_and_the_worst_counts() {
     assert_eq!(groups.go_on(&mut running, reclaimed(3)), reclaim(leaf, 32), "again: progress");
     let of = |memcg| groups.look(memcg).local[MemcgEvent::High as usize];
     assert_eq!([leaf, middle, top].map(of), [2, 0, 1]);
-    let _ = sleeps(&groups, leaf, 64);
-    assert_eq!(sleeps(&groups, leaf, 64).0, Some(mmspec_impl::memcg::delay(2000, 1900, 64, 64)));
+    let mut step = reclaim(leaf, 32);
+    while let MemcgStep::Reclaim { .. } = step {
+        step = groups.go_on(&mut running, reclaimed(0));
+    }
+    let jiffies = mmspec_impl::memcg::delay(2000, 1900, 64, 64);
+    assert_eq!(step, MemcgStep::Sleep { jiffies });
 }
 
 /// A task is told by the batch, not by its request; once more than a batch has piled up, the charge waits itself.
@@ -127,13 +137,8 @@ fn a_charge_over_high_notes_its_batch() {
     assert_eq!(done(groups.now(CPU0, charge(memcg, 1, Gfp::KERNEL))), (64, None));
     // From the stock nothing is looked at.
     assert_eq!(done(groups.now(CPU0, charge(memcg, 1, Gfp::KERNEL))), (0, None));
-    let atomic = |over_high| MemcgCall::Charge {
-        memcg,
-        pages: 64,
-        gfp: Gfp::ATOMIC,
-        task: TASK,
-        over_high,
-    };
+    let atomic =
+        |over_high| MemcgCall::Charge { memcg, pages: 64, gfp: Gfp::ATOMIC, task: TASK, over_high };
     assert_eq!(done(groups.now(CPU0, atomic(64))), (128, None), "it may not wait");
     let call = MemcgCall::Charge { memcg, pages: 64, gfp: Gfp::KERNEL, task: TASK, over_high: 64 };
     let (mut running, step) = groups.begin(CPU0, call);

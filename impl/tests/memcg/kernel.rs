@@ -215,5 +215,8 @@ fn oom_events() {
     }
     assert_eq!(groups.events(memcg, MemcgEvent::Oom), 1);
     assert_eq!(groups.events(memcg, MemcgEvent::OomKill), 1);
-    assert!(groups.usage(memcg) <= 64 + 1, "empty but for a stock and the page that was waited for");
+    assert!(
+        groups.usage(memcg) <= 64 + 1,
+        "empty but for a stock and the page that was waited for"
+    );
 }

@@ -56,10 +56,11 @@ fn objects_of_a_removed_group_are_the_parents() {
     assert_eq!((groups.usage(child), groups.usage(parent)), (2, 2));
     assert_eq!(groups.look(child).references, 2, "the object and the stock");
     groups.uncharge_object(CPU0, child, 5000, false);
-    // 8192 bytes in the stock: one page is released, to the parent's page stock.
-    assert_eq!(groups.slots(CPU0)[0], (0, 0));
-    assert_eq!(groups.stock_state(CPU0).bytes, 0);
-    assert_eq!(groups.usage(parent), 0);
+    // 8192 bytes in the stock: both pages are released, to the parent's page stock.
+    assert_eq!((groups.slots(CPU0)[0], groups.stock_state(CPU0).bytes), ((parent.0, 2), 0));
+    groups.drain_all_stock(CPU0, parent);
+    assert_eq!((groups.usage(child), groups.usage(parent)), (2, 0));
+    assert_eq!((groups.look(child).references, groups.look(parent).references), (0, 0));
 }
 
 #[test]
