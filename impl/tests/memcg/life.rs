@@ -1,7 +1,11 @@
 //! mkdir, rmdir and what keeps a removed group (§2.12).
 
 use crate::bench::*;
-use mmspec_impl::memcg::OwnedMemcg;
+use mmspec_impl::{
+    Borrowed,
+    memcg::{GroupSlot, Memcg, MemcgStorage, OwnedMemcg, PeakSlot, StockCpuSlot},
+    platform::SpinPlatform,
+};
 use mmspec_model::{
     contract::{MemcgCall, MemcgDone, MemcgError, MemcgStep},
     vocab::{Gfp, MemcgId, MemcgRules},
@@ -139,4 +143,46 @@ fn a_charge_under_way_goes_on_after_the_removal() {
     assert_eq!((groups.look(memcg).references, groups.look(ROOT).references), (1, 1));
     groups.uncharge(memcg, 1);
     assert_eq!((groups.look(memcg).references, groups.look(ROOT).references), (0, 0));
+}
+
+/// Slices of the embedder, used before by others; and the contract's trait on a shared handle.
+#[test]
+fn storage_may_be_lent() {
+    use mmspec_model::contract::MemoryCgroups;
+    let mut groups: [GroupSlot<SpinPlatform>; 3] = Default::default();
+    let mut cpus: [StockCpuSlot<SpinPlatform>; 1] = Default::default();
+    let mut peaks: [PeakSlot<SpinPlatform>; 1] = Default::default();
+    for _ in 0..2 {
+        let storage =
+            MemcgStorage { groups: &mut groups[..], cpus: &mut cpus[..], peaks: &mut peaks[..] };
+        let all: Memcg<SpinPlatform, Borrowed<'_>> = Memcg::new(MemcgRules::default(), storage);
+        let mut handle = &all;
+        let memcg = MemoryCgroups::create(&mut handle, ROOT).unwrap();
+        assert_eq!(memcg, MemcgId(1));
+        assert_eq!(handle.memcg_state(memcg).memory.usage, 0);
+        let (_, step) = MemoryCgroups::begin(&mut handle, CPU0, charge(memcg, 1, Gfp::KERNEL));
+        assert_eq!(step, charged(memcg));
+        assert_eq!(handle.memcg_state(memcg).memory.usage, 64);
+        // A CPU without a record has no stock.
+        MemoryCgroups::begin(&mut handle, CPU1, charge(memcg, 1, Gfp::KERNEL));
+        assert_eq!(handle.memcg_state(memcg).memory.usage, 65);
+        MemoryCgroups::set_low(&mut handle, memcg, 5).unwrap();
+        MemoryCgroups::open_peak(&mut handle, memcg);
+    }
+}
+
+/// A clone is a copy: stocks, references and all.
+#[test]
+fn a_clone_goes_its_own_way() {
+    let groups = groups();
+    let memcg = groups.create(ROOT).unwrap();
+    groups.now(CPU0, charge(memcg, 1, Gfp::KERNEL));
+    groups.now(CPU0, object(memcg, 100));
+    let copy = groups.clone();
+    assert_eq!((copy.look(memcg), copy.look(ROOT)), (groups.look(memcg), groups.look(ROOT)));
+    assert_eq!(copy.stock_state(CPU0), groups.stock_state(CPU0));
+    copy.uncharge(memcg, 1);
+    copy.offline(CPU0, memcg).unwrap();
+    assert!(groups.look(memcg).online);
+    assert_eq!((groups.usage(memcg), groups.count()), (64, 2));
 }

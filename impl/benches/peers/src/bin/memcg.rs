@@ -54,13 +54,19 @@ impl MemcgOwner for Nobody {
     fn sleep(&mut self, _jiffies: u64) {}
 }
 
+#[inline]
 fn charge(groups: &OwnedMemcg, cpu: CpuId, memcg: MemcgId) {
     if !groups.charge_from_stock(cpu, memcg, 1) {
-        let (gfp, task) = (Gfp::KERNEL, ChargeTask::empty());
-        let call = MemcgCall::Charge { memcg, pages: 1, gfp, task, over_high: 0 };
-        let done = groups.charge(cpu, call, &mut Nobody);
-        assert!(matches!(done, MemcgDone::Charged { .. }));
+        charge_batch(groups, cpu, memcg);
     }
+}
+
+#[cold]
+fn charge_batch(groups: &OwnedMemcg, cpu: CpuId, memcg: MemcgId) {
+    let (gfp, task) = (Gfp::KERNEL, ChargeTask::empty());
+    let call = MemcgCall::Charge { memcg, pages: 1, gfp, task, over_high: 0 };
+    let done = groups.charge(cpu, call, &mut Nobody);
+    assert!(matches!(done, MemcgDone::Charged { .. }));
 }
 
 /// Nanoseconds for each page: from its charge to its uncharge.
