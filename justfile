@@ -96,6 +96,10 @@ drains *args:
 compaction *args:
     cargo run --release --locked --manifest-path impl/benches/peers/Cargo.toml --bin compaction -- {{args}}
 
+# What charging to a memory cgroup adds to a page (docs/memcg.md).
+memcg *args:
+    cargo run --release --locked --manifest-path impl/benches/peers/Cargo.toml --bin memcg -- {{args}}
+
 # Explain a recorded kernel trace; FOLDER holds trace.txt.gz, kernel.txt and the /proc files.
 trace folder="proptests/traces/linux-6.12-shell":
     cargo run --release --locked -- trace {{folder}}/trace.txt.gz

@@ -35,11 +35,15 @@ impl<P: Platform, B: Backing> Memcg<P, B> {
     pub fn uncharge_add(&self, batch: &mut UnchargeBatch, memcg: MemcgId, pages: u32) {
         match batch.pages.checked_add(pages) {
             Some(sum) if batch.memcg == memcg => batch.pages = sum,
-            _ => {
-                self.uncharge(batch.memcg, batch.pages);
-                *batch = UnchargeBatch { memcg, pages };
-            }
+            _ => self.uncharge_flush(batch, memcg, pages),
         }
+    }
+
+    /// Uncharge what was gathered, and begin anew.
+    #[cold]
+    fn uncharge_flush(&self, batch: &mut UnchargeBatch, memcg: MemcgId, pages: u32) {
+        self.uncharge(batch.memcg, batch.pages);
+        *batch = UnchargeBatch { memcg, pages };
     }
 
     /// Uncharge what a batch holds.

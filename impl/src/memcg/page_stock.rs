@@ -7,7 +7,8 @@ use crate::{
 };
 use mmspec_model::vocab::{CounterKind, CpuId, MemcgId, NR_MEMCG_STOCK, StockForm};
 
-/// One group's pages. 0 pages still hold the slot, and a reference of the group.
+/// One group's pages. 0 pages still hold the slot, and a reference of the group. A slot of the root, whose pages
+/// no stock holds, is empty: so the search compares one number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
     pub(super) memcg: MemcgId,
@@ -15,28 +16,35 @@ pub(super) struct Slot {
     pub(super) pages: u16,
 }
 
+impl Slot {
+    const EMPTY: Self = Self { memcg: MemcgId::ROOT, pages: 0 };
+
+    pub(super) fn is_empty(self) -> bool {
+        self.memcg == MemcgId::ROOT
+    }
+}
+
 /// What the lock of a page stock guards.
 #[derive(Clone, Debug)]
 pub(super) struct PageStock {
-    pub(super) slots: [Option<Slot>; NR_MEMCG_STOCK],
+    pub(super) slots: [Slot; NR_MEMCG_STOCK],
     /// Which slot is emptied next for a group that finds none.
     drain_idx: u8,
 }
 
 impl PageStock {
-    pub(super) const EMPTY: Self = Self { slots: [None; NR_MEMCG_STOCK], drain_idx: 0 };
+    pub(super) const EMPTY: Self = Self { slots: [Slot::EMPTY; NR_MEMCG_STOCK], drain_idx: 0 };
 
     #[inline]
     fn find(&self, memcg: MemcgId) -> Option<usize> {
-        self.slots.iter().position(|slot| slot.is_some_and(|slot| slot.memcg == memcg))
+        self.slots.iter().position(|slot| slot.memcg == memcg)
     }
 }
 
 impl<P: Platform> StockCpuSlot<P> {
     /// Show other CPUs what a slot holds now.
-    fn show(&self, at: usize, slot: Option<Slot>) {
-        let shown =
-            slot.filter(|slot| slot.pages > 0).map_or(0, |slot| u64::from(slot.memcg.0) + 1);
+    fn show(&self, at: usize, slot: Slot) {
+        let shown = if slot.pages > 0 { u64::from(slot.memcg.0) + 1 } else { 0 };
         self.shown.slots[at].store(shown);
     }
 }
@@ -57,13 +65,12 @@ impl<P: Platform, B: Backing> Memcg<P, B> {
         }
         let Some(stocks) = self.cpu(cpu) else { return false };
         let Some(mut stock) = stocks.pages.try_lock() else { return false };
-        let Some(at) = stock.find(memcg) else { return false };
-        let Some(slot) = &mut stock.slots[at] else { return false };
+        let mut slots = stock.slots.iter_mut().enumerate();
+        let Some((at, slot)) = slots.find(|(_, slot)| slot.memcg == memcg) else { return false };
         let Some(left) = slot.pages.checked_sub(pages as u16) else { return false };
-        let was_shown = slot.pages > 0;
         slot.pages = left;
-        if left == 0 && was_shown {
-            stocks.show(at, None);
+        if left == 0 {
+            stocks.show(at, Slot::EMPTY);
         }
         true
     }
@@ -84,7 +91,7 @@ impl<P: Platform, B: Backing> Memcg<P, B> {
             Some(at) => at,
             None => {
                 let slots = self.nr_slots();
-                let free = stock.slots[..slots].iter().position(Option::is_none);
+                let free = stock.slots[..slots].iter().position(|slot| slot.is_empty());
                 let at = free.unwrap_or_else(|| {
                     let at = usize::from(stock.drain_idx) % slots;
                     stock.drain_idx = ((at + 1) % slots) as u8;
@@ -92,11 +99,11 @@ impl<P: Platform, B: Backing> Memcg<P, B> {
                     at
                 });
                 self.change_refs(memcg, 1);
-                stock.slots[at] = Some(Slot { memcg, pages: 0 });
+                stock.slots[at] = Slot { memcg, pages: 0 };
                 at
             }
         };
-        let Some(slot) = &mut stock.slots[at] else { return };
+        let slot = &mut stock.slots[at];
         let was_shown = slot.pages > 0;
         // Both at most a batch, which is at most 127.
         slot.pages += pages as u16;
@@ -104,18 +111,21 @@ impl<P: Platform, B: Backing> Memcg<P, B> {
             self.drain_slot(stocks, &mut stock, at);
         } else if !was_shown {
             let slot = *slot;
-            stocks.show(at, Some(slot));
+            stocks.show(at, slot);
         }
     }
 
     /// Uncharge what a slot holds, drop its reference, and leave it empty.
     fn drain_slot(&self, stocks: &StockCpuSlot<P>, stock: &mut PageStock, at: usize) {
-        let Some(slot) = stock.slots[at].take() else { return };
+        let slot = core::mem::replace(&mut stock.slots[at], Slot::EMPTY);
+        if slot.is_empty() {
+            return;
+        }
         let pages = u32::from(slot.pages);
         if pages > 0 {
             self.uncharge_counter(slot.memcg, CounterKind::Memory, pages);
         }
-        stocks.show(at, None);
+        stocks.show(at, Slot::EMPTY);
         self.change_refs(slot.memcg, -i64::from(pages) - 1);
     }
 

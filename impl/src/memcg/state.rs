@@ -42,7 +42,7 @@ impl<P: Platform, B: Backing> Memcg<P, B> {
     /// Pages of `memcg` in a stock, and credit for objects.
     fn stocked(stocks: &StockCpuSlot<P>, memcg: MemcgId) -> i64 {
         let slots = stocks.pages.lock_remote().slots;
-        let own = slots.iter().flatten().filter(|slot| slot.memcg == memcg);
+        let own = slots.iter().filter(|slot| slot.memcg == memcg);
         let pages: i64 = own.map(|slot| i64::from(slot.pages)).sum();
         let bytes = stocks.bytes.lock_remote();
         pages + if bytes.objcg == Some(memcg) { bytes.credit } else { 0 }
@@ -59,7 +59,8 @@ impl<P: Platform, B: Backing> Memcg<P, B> {
         };
         if let Some(stocks) = self.cpu(cpu) {
             state.slots = stocks.pages.lock_remote().slots.map(|slot| {
-                slot.map(|slot| StockSlot { memcg: slot.memcg, pages: u32::from(slot.pages) })
+                let shown = StockSlot { memcg: slot.memcg, pages: u32::from(slot.pages) };
+                (!slot.is_empty()).then_some(shown)
             });
             let bytes = stocks.bytes.lock_remote();
             (state.objcg, state.bytes) = (bytes.objcg, bytes.bytes);

@@ -1,4 +1,4 @@
-//! The locks under loom: every interleaving and every reordering that the memory model allows, within
+//! The locks, and the counters of memory cgroups, under loom: every interleaving and every reordering that the memory model allows, within
 //! a bound on preemptions. It is the lock code of `src/platform` itself, included here over loom's
 //! atomics; beside it the same code with weaker orderings, which must go red.
 //!
@@ -8,6 +8,7 @@
 #![allow(unsafe_code, unused_imports, reason = "the locks' code, and some of it in each variant")]
 
 mod as_built;
+mod memcg;
 mod models;
 mod no_barrier;
 mod no_owner_fence;
@@ -57,4 +58,20 @@ red! {
     an_owner_without_order_is_seen: no_owner_fence, the_owner_and_a_remote_holder_take_turns;
     a_missing_barrier_is_seen: no_barrier, the_owner_and_a_remote_holder_take_turns;
     a_missing_barrier_is_seen_by_rivals: no_barrier, rival_owners_take_turns;
+}
+
+#[test]
+fn a_charge_and_a_lower_limit_see_each_other() {
+    memcg::a_charge_and_a_lower_limit::<memcg::OneOrder>();
+}
+
+#[test]
+#[should_panic(expected = "charged over a limit that was accepted")]
+fn a_charge_without_one_order_is_seen() {
+    memcg::a_charge_and_a_lower_limit::<memcg::AcquireRelease>();
+}
+
+#[test]
+fn charges_keep_to_the_limit() {
+    memcg::charges_keep_to_the_limit::<memcg::OneOrder>();
 }
