@@ -32,6 +32,7 @@ use core::{
         Ordering::{Acquire, Release},
     },
 };
+use mmspec_model::contract::SlabError;
 use mmspec_model::vocab::{CacheId, Gfp, ObjAddr, Order, Pfn, SlabStat};
 use parts::Parts;
 
@@ -134,41 +135,25 @@ impl Default for SlabHeap {
     }
 }
 
-/// What serves a layout.
-enum Home {
-    Class(usize),
-    Block(Order),
-    Mapping,
-}
-
-/// What serves `size` bytes at `align`. Objects of a class are aligned to the largest power of two that
-/// divides its size, blocks to their size.
+/// The class that serves `size` bytes at `align`: objects of a class are aligned to the largest power
+/// of two that divides its size.
 #[inline(always)]
-fn home(size: usize, align: usize) -> Home {
-    if align <= 8 {
-        return kmalloc_class(size).map_or_else(|| large(size), Home::Class);
-    }
-    home_aligned(size, align)
+fn class_of(size: usize, align: usize) -> Option<usize> {
+    if align <= 8 { kmalloc_class(size) } else { class_aligned(size, align) }
 }
 
-#[inline(never)]
-fn home_aligned(size: usize, align: usize) -> Home {
-    if let Some(class) = kmalloc_class(size.max(align)) {
-        if 1 << KMALLOC_SIZES[class].trailing_zeros() >= align {
-            return Home::Class(class);
-        }
-        if let Some(class) = kmalloc_class(size.max(align).next_power_of_two()) {
-            return Home::Class(class);
-        }
+fn class_aligned(size: usize, align: usize) -> Option<usize> {
+    let class = kmalloc_class(size.max(align))?;
+    if 1 << KMALLOC_SIZES[class].trailing_zeros() >= align {
+        return Some(class);
     }
-    large(size.max(align))
+    kmalloc_class(size.max(align).next_power_of_two())
 }
 
-#[cold]
-fn large(size: usize) -> Home {
-    let pages = size.div_ceil(map::PAGE).checked_next_power_of_two();
-    let order = pages.and_then(|pages| Order::new(pages.trailing_zeros() as u8));
-    order.map_or(Home::Mapping, Home::Block)
+/// The block that serves `bytes` that no class does; blocks are aligned to their size.
+fn block_of(bytes: usize) -> Option<Order> {
+    let pages = bytes.div_ceil(map::PAGE).checked_next_power_of_two()?;
+    Order::new(pages.trailing_zeros() as u8)
 }
 
 impl Parts {
@@ -181,21 +166,18 @@ impl Parts {
 
     #[inline(always)]
     fn alloc(&self, size: usize, align: usize) -> *mut u8 {
-        let class = match home(size, align) {
-            Home::Class(class) => class,
-            other => return self.alloc_large(other, size, align),
-        };
+        let Some(class) = class_of(size, align) else { return self.alloc_large(size, align) };
         let (cpu, cache) = (cpu::current(), CacheId(class as u16));
         match self.slabs.object_alloc(cpu, cache, Gfp::KERNEL, None, &mut self.source()) {
             Ok(Some(object)) => self.arena.wrapping_add(object.0 as usize),
             // The arena is used up.
-            _ => self.alloc_large(Home::Mapping, size, align),
+            _ => map::map_aligned(size.next_multiple_of(map::PAGE), align),
         }
     }
 
     #[cold]
-    fn alloc_large(&self, home: Home, size: usize, align: usize) -> *mut u8 {
-        if let Home::Block(order) = home
+    fn alloc_large(&self, size: usize, align: usize) -> *mut u8 {
+        if let Some(order) = block_of(size.max(align))
             && let Some(pfn) = self.alloc_block(cpu::current(), order)
         {
             return self.arena.wrapping_add((pfn.0 as usize) << 12);
@@ -211,22 +193,24 @@ impl Parts {
             // SAFETY: not of the arena, so a mapping of this size.
             return unsafe { map::unmap(at, size.next_multiple_of(map::PAGE)) };
         };
-        let object = ObjAddr(offset);
-        let Some(cache) = self.slabs.cache_of(object) else { return self.free_block(offset) };
-        let freed = self.slabs.object_free(cpu::current(), cache, object, &mut self.source());
-        if freed.is_err() {
-            map::die("mmspec heap: an object is freed twice, or is none\n");
+        let (cpu, object) = (cpu::current(), ObjAddr(offset));
+        if let Err(error) = self.slabs.object_free_any(cpu, object, &mut self.source()) {
+            self.free_block(offset, error);
         }
     }
 
+    /// Free what is no object: a block of pages.
     #[cold]
-    fn free_block(&self, offset: u64) {
+    fn free_block(&self, offset: u64, error: SlabError) {
         let pfn = Pfn(offset >> 12);
-        match self.block_order(pfn) {
-            Some(order) if offset.is_multiple_of(map::PAGE as u64) => {
+        match (error, self.block_order(pfn)) {
+            (SlabError::NotAnObject(_), Some(order))
+                if offset.is_multiple_of(map::PAGE as u64)
+                    && self.slabs.cache_of(ObjAddr(offset)).is_none() =>
+            {
                 self.pages.free_pages(cpu::current(), pfn, order);
             }
-            _ => map::die("mmspec heap: a block is freed twice, or is none\n"),
+            _ => map::die("mmspec heap: freed twice, or never allocated\n"),
         }
     }
 
@@ -251,7 +235,7 @@ impl Parts {
                 }
             }
             // Of a mapping that stays one.
-            None if layout.align() <= map::PAGE && matches!(large(new), Home::Mapping) => {
+            None if layout.align() <= map::PAGE && block_of(new).is_none() => {
                 let pages = |bytes: usize| bytes.next_multiple_of(map::PAGE);
                 // SAFETY: a mapping of `old` bytes, which the caller uses no longer where it was.
                 return unsafe { map::remap(at, pages(old), pages(new)) };
@@ -281,8 +265,8 @@ impl Drop for Bomb {
 }
 
 // SAFETY: objects and blocks come from the slab and the page allocator, whose whole purpose is that
-// what they hand out is apart from all else that is handed out; mappings come from the system. `home`
-// gives what is large enough and aligned: objects lie at multiples of their stride from a slab's
+// what they hand out is apart from all else that is handed out; mappings come from the system. `class_of` and `block_of`
+// give what is large enough and aligned: objects lie at multiples of their stride from a slab's
 // start, a block at a multiple of its size from the arena's start, which is aligned to the largest. No
 // call unwinds (`Bomb`).
 unsafe impl GlobalAlloc for SlabHeap {

@@ -35,6 +35,9 @@ unsafe impl Sync for Parts {}
 /// Alignment of the arena: that of the largest block, so that blocks are aligned to their size.
 const ALIGN: usize = map::PAGE << Order::MAX.get();
 
+/// Most bytes of one class that a thread frees before they are given back to their slabs.
+const DEFERRED: u32 = 1 << 20;
+
 impl Parts {
     /// Build all over an arena of `bytes`; `None` without memory. Nothing is allocated: every slice is
     /// a mapping of its own.
@@ -73,7 +76,8 @@ impl Parts {
             SlabAllocator::new(machine, SlabRules::LINUX_6_17, 0, slab_storage(&machine)?, memory)
                 .ok()?;
         for class in 0..KMALLOC_SIZES.len() {
-            slabs.cache_create(kmalloc_spec(class, CacheFlags::empty())).ok()?;
+            let cache = slabs.cache_create(kmalloc_spec(class, CacheFlags::empty())).ok()?;
+            slabs.set_deferred(cache, (DEFERRED / KMALLOC_SIZES[class]).clamp(64, 4096));
         }
         let parts = core::cell::Cell::new(Some(Self { pages, slabs, arena, bytes }));
         let parts = map::records(1, |_| parts.take())?;

@@ -33,7 +33,7 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
     ///
     /// # Panics
     /// If the machine has no such CPU.
-    #[inline]
+    #[inline(always)]
     pub fn object_alloc(
         &self,
         cpu: CpuId,
@@ -42,14 +42,39 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         node: Option<NodeId>,
         pages: &mut dyn SlabPages,
     ) -> Result<Option<ObjAddr>, SlabError> {
-        let mut own = self.enter(cpu, cache)?;
-        if own.freelist != NONE && node.is_none() {
-            let object = self.take_first(&mut own);
-            own.count(SlabStat::AllocFastpath);
-            self.note_alloc(object);
-            return Ok(Some(ObjAddr(object)));
+        match self.alloc_quick(cpu, cache, node) {
+            NONE => self.alloc_at_length(cpu, cache, gfp, node, pages),
+            object => Ok(Some(ObjAddr(object))),
         }
-        Ok(self.alloc_slow(own, Ask { cpu, cache, gfp, node }, pages))
+    }
+
+    /// An object of the CPU's list, [`NONE`] if that is not the quickest way.
+    #[inline(always)]
+    fn alloc_quick(&self, cpu: CpuId, cache: CacheId, node: Option<NodeId>) -> u64 {
+        if node.is_some() {
+            return NONE;
+        }
+        let Some(mut own) = self.enter_quick(cpu, cache) else { return NONE };
+        let object = own.freelist;
+        if object != NONE {
+            own.freelist = self.next(&own.shape, object);
+            own.count(SlabStat::AllocFastpath);
+        }
+        object
+    }
+
+    /// An allocation that the CPU's list cannot serve at once.
+    #[inline(never)]
+    fn alloc_at_length(
+        &self,
+        cpu: CpuId,
+        cache: CacheId,
+        gfp: Gfp,
+        node: Option<NodeId>,
+        pages: &mut dyn SlabPages,
+    ) -> Result<Option<ObjAddr>, SlabError> {
+        let ask = Ask { cpu, cache, gfp, node };
+        Ok(self.alloc_slow(self.enter(cpu, cache)?, ask, pages))
     }
 
     /// The first object of a CPU's list, which is not empty.
@@ -121,6 +146,9 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
             return self.alloc_debug(own, ask, pages);
         }
         let mut doomed = Chain::EMPTY;
+        if own.deferred != 0 {
+            self.free_deferred(&mut own, ask.cache, &mut doomed);
+        }
         let mut found = self.alloc_own(&mut own, ask, &mut doomed);
         if found.is_none() {
             // With a preferred node a first pass keeps to it, and does not wait for a new slab.
@@ -175,7 +203,10 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
                 own.count(SlabStat::AllocNodeMismatch);
                 self.deactivate_own(own, ask.cache, doomed);
             } else {
-                debug_assert!(own.freelist == NONE);
+                // What was deferred may have been of this slab.
+                if own.freelist != NONE {
+                    return Some(self.take_first(own));
+                }
                 own.freelist = self.take_list(own, own.slab, true);
                 if own.freelist != NONE {
                     own.count(SlabStat::AllocRefill);

@@ -33,6 +33,8 @@ pub struct SlabAllocator<P: Platform, B: Backing, M: ObjectMemory> {
     pub(super) storage: SlabStorage<P, B>,
     pub(super) base: u64,
     pub(super) nr_cpus: usize,
+    /// The same, or 0 if all operations have to be checked.
+    quick_cpus: usize,
     pub(super) nr_nodes: usize,
     /// Whether the live maps are kept.
     pub(super) checks: bool,
@@ -79,13 +81,15 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         let size = SlabStorageSize::of(&machine, caches);
         storage.check(&size)?;
         storage.reset(&machine);
+        let checks = !storage.live.is_empty();
         let with_memory = machine.zones.iter().fold(0, |mask, zone| mask | 1 << zone.node.0);
         Ok(Self {
             memory,
-            checks: !storage.live.is_empty(),
+            checks,
             storage,
             base: size.base,
             nr_cpus: usize::from(machine.cpus),
+            quick_cpus: if checks { 0 } else { usize::from(machine.cpus) },
             nr_nodes: usize::from(machine.nodes),
             rules,
             with_memory: NodeMask(with_memory),
@@ -164,6 +168,17 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
     #[inline]
     pub(super) fn node_slot(&self, cache: CacheId, node: NodeId) -> &SlabNodeSlot<P> {
         &self.storage.nodes[usize::from(cache.0) * self.nr_nodes + node.index() % self.nr_nodes]
+    }
+
+    /// The owner's way to its part of a cache where that is quick, nothing is to be checked, and the
+    /// cache may have been made.
+    #[inline(always)]
+    pub(super) fn enter_quick(&self, cpu: CpuId, cache: CacheId) -> Option<CpuGuard<'_, P>> {
+        if cpu.index() >= self.quick_cpus {
+            return None;
+        }
+        let at = usize::from(cache.0) * self.nr_cpus + cpu.index();
+        self.storage.cpus.get(at)?.lock.try_lock_quick()
     }
 
     /// The owner's way to its part of a cache.
@@ -318,6 +333,7 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
             storage: self.storage.copied(),
             base: self.base,
             nr_cpus: self.nr_cpus,
+            quick_cpus: self.quick_cpus,
             nr_nodes: self.nr_nodes,
             checks: self.checks,
             rules: self.rules,

@@ -109,6 +109,9 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
 
     /// Put away all that a CPU holds.
     fn flush(&self, own: &mut CpuCache, cache: CacheId, doomed: &mut Chain) {
+        if own.deferred != 0 {
+            self.free_deferred(own, cache, doomed);
+        }
         if own.slab != NIL {
             own.count(SlabStat::CpuslabFlush);
             self.deactivate_own(own, cache, doomed);

@@ -3,7 +3,7 @@
 use super::{
     allocator::SlabAllocator,
     cpu::{CpuCache, CpuGuard, Shape},
-    frame::{Chain, SlabFrame},
+    frame::{Chain, Info, SlabFrame},
     memory::{NONE, ObjectMemory},
     word::{NO_INDEX, State},
 };
@@ -37,7 +37,7 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
     ///
     /// # Panics
     /// If the machine has no such CPU.
-    #[inline]
+    #[inline(always)]
     pub fn object_free(
         &self,
         cpu: CpuId,
@@ -45,21 +45,90 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         object: ObjAddr,
         pages: &mut dyn SlabPages,
     ) -> Result<(), SlabError> {
-        let mut own = self.enter(cpu, cache)?;
-        let info = self.info_of(object).filter(|info| info.is_of(cache));
-        let slab = info.ok_or(SlabError::NotAnObject(object))?.head();
-        if self.checks {
-            self.check_free(&own.shape, slab, object)?;
+        match self.info_of(object) {
+            Some(info) if info.is_of(cache) => self.free_known(cpu, info, object, pages),
+            _ => self.refuse_free(cpu, cache, object),
         }
-        if own.slab == slab {
+    }
+
+    /// [`object_free`](Self::object_free) of the cache that the object's frame tells of (`kfree`).
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Panics
+    /// If the machine has no such CPU.
+    #[inline(always)]
+    pub fn object_free_any(
+        &self,
+        cpu: CpuId,
+        object: ObjAddr,
+        pages: &mut dyn SlabPages,
+    ) -> Result<(), SlabError> {
+        match self.info_of(object) {
+            Some(info) if info.is_present() => self.free_known(cpu, info, object, pages),
+            _ => Err(SlabError::NotAnObject(object)),
+        }
+    }
+
+    #[cold]
+    fn refuse_free(&self, cpu: CpuId, cache: CacheId, object: ObjAddr) -> Result<(), SlabError> {
+        let _own = self.enter(cpu, cache)?;
+        Err(SlabError::NotAnObject(object))
+    }
+
+    /// Free what lies in a slab of a cache.
+    #[inline(always)]
+    fn free_known(
+        &self,
+        cpu: CpuId,
+        info: Info,
+        object: ObjAddr,
+        pages: &mut dyn SlabPages,
+    ) -> Result<(), SlabError> {
+        let Some(mut own) = self.enter_quick(cpu, info.cache()) else {
+            return self.free_at_length(cpu, info, object, pages);
+        };
+        if own.slab == info.head() {
             self.check_naively(&own, own.freelist, object.0)?;
             self.set_next(&own.shape, object.0, own.freelist);
             own.freelist = object.0;
             own.count(SlabStat::FreeFastpath);
             return Ok(());
         }
-        let list = FreeList { slab, head: object.0, tail: object.0, count: 1 };
-        self.free_slow(own, cpu, cache, list, pages)
+        if self.defer_quick(&mut own, cpu, info.head(), object.0) {
+            return Ok(());
+        }
+        self.free_elsewhere(own, cpu, info, object, pages)
+    }
+
+    #[inline(never)]
+    fn free_elsewhere(
+        &self,
+        own: CpuGuard<'_, P>,
+        cpu: CpuId,
+        info: Info,
+        object: ObjAddr,
+        pages: &mut dyn SlabPages,
+    ) -> Result<(), SlabError> {
+        let list = Self::begin_list(info.head(), object.0);
+        self.free_slow(own, cpu, info.cache(), list, pages)
+    }
+
+    /// A free whose CPU cannot be entered quickly, or with checks.
+    #[inline(never)]
+    fn free_at_length(
+        &self,
+        cpu: CpuId,
+        info: Info,
+        object: ObjAddr,
+        pages: &mut dyn SlabPages,
+    ) -> Result<(), SlabError> {
+        let own = self.enter(cpu, info.cache())?;
+        if self.checks {
+            self.check_free(&own.shape, info.head(), object)?;
+        }
+        self.free_list(own, cpu, info.cache(), Self::begin_list(info.head(), object.0), pages)
     }
 
     /// The kernel's own check: an object whose successor would be itself (§4.9).
@@ -111,7 +180,6 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
     }
 
     /// The slow path: counted once for each call.
-    #[inline(never)]
     pub(super) fn free_slow(
         &self,
         mut own: CpuGuard<'_, P>,
@@ -120,11 +188,18 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         list: FreeList,
         pages: &mut dyn SlabPages,
     ) -> Result<(), SlabError> {
-        own.count(SlabStat::FreeSlowpath);
         let mut doomed = Chain::EMPTY;
-        let done = if own.is_debug {
+        let done = if self.defer(&mut own, cpu, list) {
+            if own.deferred < own.defer_limit {
+                return Ok(());
+            }
+            self.free_deferred(&mut own, cache, &mut doomed);
+            Ok(())
+        } else if own.is_debug {
+            own.count(SlabStat::FreeSlowpath);
             self.free_debug(&mut own, cache, list, &mut doomed)
         } else {
+            own.count(SlabStat::FreeSlowpath);
             self.free_to_slab(&mut own, cache, list, &mut doomed)
         };
         drop(own);
@@ -148,7 +223,7 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
     }
 
     #[inline]
-    fn free_to_slab(
+    pub(super) fn free_to_slab(
         &self,
         own: &mut CpuCache,
         cache: CacheId,
@@ -249,6 +324,7 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
     }
 
     /// A list of free objects of one slab, begun with one.
+    #[inline(always)]
     pub(super) fn begin_list(slab: u32, object: u64) -> FreeList {
         FreeList { slab, head: object, tail: object, count: 1 }
     }

@@ -14,6 +14,7 @@
 //! alloc free bulk   the ways of objects                                       §4.6, §4.7
 //! flush      slabs put away: deactivate, flush, shrink, destroy               §4.8
 //! pages      slabs made and given back, grace periods, the first list         §4.4, §4.9
+//! defer      frees collected slab by slab, an option
 //! debug      caches whose CPUs keep nothing                                   §4.6
 //! account    owners of objects                                                §4.11
 //! observe    what shows                                                       §4.12
@@ -33,6 +34,7 @@ mod cache;
 mod contract;
 mod cpu;
 mod debug;
+mod defer;
 mod flush;
 mod frame;
 mod free;
