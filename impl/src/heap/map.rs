@@ -17,6 +17,13 @@ pub(super) fn map(bytes: usize) -> *mut u8 {
     if at == libc::MAP_FAILED { ptr::null_mut() } else { at.cast() }
 }
 
+/// Let memory lie in huge pages where the system has them: fewer faults at first use, and fewer misses
+/// of the TLB ever after. Only a hint.
+pub(super) fn prefer_huge_pages(at: *mut u8, bytes: usize) {
+    // SAFETY: changes nothing that the memory holds.
+    unsafe { libc::madvise(at.cast(), bytes, libc::MADV_HUGEPAGE) };
+}
+
 /// Give memory back.
 ///
 /// # Safety

@@ -157,11 +157,15 @@ fn block_of(bytes: usize) -> Option<Order> {
 }
 
 impl Parts {
-    /// Where in the arena an address lies.
+    /// How far an address lies behind the start of the arena.
     #[inline(always)]
+    fn distance(&self, at: *const u8) -> u64 {
+        at.addr().wrapping_sub(self.arena.addr()) as u64
+    }
+
+    /// Where in the arena an address lies.
     fn offset(&self, at: *const u8) -> Option<u64> {
-        let offset = at.addr().wrapping_sub(self.arena.addr());
-        (offset < self.bytes).then_some(offset as u64)
+        Some(self.distance(at)).filter(|offset| *offset < self.bytes as u64)
     }
 
     #[inline(always)]
@@ -189,19 +193,24 @@ impl Parts {
     /// As [`GlobalAlloc::dealloc`].
     #[inline(always)]
     unsafe fn free(&self, at: *mut u8, size: usize) {
+        // An address outside the arena is no object: no second look is needed for objects.
+        let (cpu, object) = (cpu::current(), ObjAddr(self.distance(at)));
+        if let Err(error) = self.slabs.object_free_any(cpu, object, &mut self.source()) {
+            // SAFETY: the caller's promise.
+            unsafe { self.free_large(at, size, error) };
+        }
+    }
+
+    /// Free what is no object: a block of pages, or a mapping.
+    ///
+    /// # Safety
+    /// As [`GlobalAlloc::dealloc`].
+    #[cold]
+    unsafe fn free_large(&self, at: *mut u8, size: usize, error: SlabError) {
         let Some(offset) = self.offset(at) else {
             // SAFETY: not of the arena, so a mapping of this size.
             return unsafe { map::unmap(at, size.next_multiple_of(map::PAGE)) };
         };
-        let (cpu, object) = (cpu::current(), ObjAddr(offset));
-        if let Err(error) = self.slabs.object_free_any(cpu, object, &mut self.source()) {
-            self.free_block(offset, error);
-        }
-    }
-
-    /// Free what is no object: a block of pages.
-    #[cold]
-    fn free_block(&self, offset: u64, error: SlabError) {
         let pfn = Pfn(offset >> 12);
         match (error, self.block_order(pfn)) {
             (SlabError::NotAnObject(_), Some(order))

@@ -35,8 +35,10 @@ unsafe impl Sync for Parts {}
 /// Alignment of the arena: that of the largest block, so that blocks are aligned to their size.
 const ALIGN: usize = map::PAGE << Order::MAX.get();
 
-/// Most bytes of one class that a thread frees before they are given back to their slabs.
-const DEFERRED: u32 = 1 << 20;
+/// Most bytes of one class that a thread collects before they are given back to their slabs. It
+/// gives them back whenever it needs a slab itself, so only a thread that does little but free holds so
+/// many.
+const DEFERRED: u32 = 4 << 20;
 
 impl Parts {
     /// Build all over an arena of `bytes`; `None` without memory. Nothing is allocated: every slice is
@@ -47,6 +49,7 @@ impl Parts {
         if arena.is_null() {
             return None;
         }
+        map::prefer_huge_pages(arena, bytes);
         let span = PfnRange::new(0, (bytes / map::PAGE) as u64);
         let zones = [ZoneSpan::new(ZoneKind::Normal, span)];
         let machine = MachineRef {
@@ -75,9 +78,9 @@ impl Parts {
         let slabs =
             SlabAllocator::new(machine, SlabRules::LINUX_6_17, 0, slab_storage(&machine)?, memory)
                 .ok()?;
-        for class in 0..KMALLOC_SIZES.len() {
+        for (class, size) in KMALLOC_SIZES.iter().enumerate() {
             let cache = slabs.cache_create(kmalloc_spec(class, CacheFlags::empty())).ok()?;
-            slabs.set_deferred(cache, (DEFERRED / KMALLOC_SIZES[class]).clamp(64, 4096));
+            slabs.set_deferred(cache, (DEFERRED / size).clamp(64, 16384));
         }
         let parts = core::cell::Cell::new(Some(Self { pages, slabs, arena, bytes }));
         let parts = map::records(1, |_| parts.take())?;

@@ -43,6 +43,24 @@ impl<P: Platform> OwnedSlabs<P> {
         SlabAllocator::new(machine, rules, seed, storage, SparseTable::of(&machine)).map(Self)
     }
 
+    /// The same as a kernel has it: misuse is found only where the kernel finds it, and the quick ways are
+    /// quick. In debug builds all is checked nevertheless.
+    ///
+    /// # Errors
+    /// The machine contradicts itself.
+    pub fn unchecked(
+        machine: MachineRef<'_>,
+        rules: SlabRules,
+        seed: u64,
+    ) -> Result<Self, SetupError> {
+        machine.validate()?;
+        let mut storage = SlabStorage::on_heap(&machine, CACHES);
+        if !cfg!(debug_assertions) {
+            storage.live = [].into();
+        }
+        SlabAllocator::new(machine, rules, seed, storage, SparseTable::of(&machine)).map(Self)
+    }
+
     /// The handle that threads share: `Copy`, `Send` and `Sync`.
     #[must_use]
     pub fn shared(&self) -> &SlabAllocator<P, Owned, SparseTable> {

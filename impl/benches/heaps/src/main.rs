@@ -1,7 +1,7 @@
 //! The slab heap and its peers under the same loads, in one process.
 //!
-//! `cargo run --release -- [rounds] [load]`: only loads with that word in their name run. In every round
-//! each heap runs for a slice in turn; threads are timed by their own clocks, so that other work on
+//! `cargo run --release -- [rounds] [load] [heap]`: only loads and heaps with that word in
+//! their name run. In every round each heap runs for a slice in turn; threads are timed by their own clocks, so that other work on
 //! the machine does not count. Ratios are medians over rounds against mimalloc of the same round.
 
 mod heaps;
@@ -39,20 +39,22 @@ fn median(values: &mut [f64]) -> f64 {
 fn main() {
     let words = || std::env::args().skip(1);
     let rounds: usize = words().find_map(|word| word.parse().ok()).unwrap_or(9);
-    let wanted = words().find(|word| word.parse::<usize>().is_err()).unwrap_or_default();
+    let mut names = words().filter(|word| word.parse::<usize>().is_err());
+    let (wanted, only) = (names.next().unwrap_or_default(), names.next().unwrap_or_default());
+    let heaps: Vec<_> = HEAPS.iter().filter(|heap| heap.0.contains(&only)).collect();
+    let base = heaps.iter().position(|heap| heap.0 == "mimalloc").unwrap_or(0);
     println!("{rounds} rounds; ns: median (least to most), x: median ratio to mimalloc");
     for (name, load) in LOADS.iter().filter(|(name, _)| name.contains(&wanted)) {
         println!("\n{name}");
-        let mut ns = vec![Vec::new(); HEAPS.len()];
+        let mut ns = vec![Vec::new(); heaps.len()];
         for round in 0..rounds {
-            for at in 0..HEAPS.len() {
+            for at in 0..heaps.len() {
                 // A different one leads in every round.
-                let at = (at + round) % HEAPS.len();
-                ns[at].push(black_box(load(HEAPS[at].1)));
+                let at = (at + round) % heaps.len();
+                ns[at].push(black_box(load(heaps[at].1)));
             }
         }
-        let base = HEAPS.iter().position(|(name, _)| *name == "mimalloc").unwrap_or(0);
-        for (at, (heap, _)) in HEAPS.iter().enumerate() {
+        for (at, (heap, _)) in heaps.iter().enumerate() {
             let mut ratios: Vec<f64> =
                 ns[at].iter().zip(&ns[base]).map(|(ours, base)| ours / base).collect();
             let ratio = median(&mut ratios);
