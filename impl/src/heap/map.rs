@@ -84,6 +84,7 @@ pub(super) fn records<T>(len: usize, new: impl Fn(usize) -> T) -> Option<&'stati
 /// All zero bytes are a value of `T`.
 pub(super) unsafe fn zeroed<T>(len: usize) -> Option<&'static mut [T]> {
     let memory = map_for::<T>(len)?;
+    prefer_huge_pages(memory.cast(), mem::size_of::<T>() * len);
     // SAFETY: a new mapping is zero, which the caller promises to be values; it has room, is aligned
     // and stays for ever, and nobody else knows it.
     Some(unsafe { slice::from_raw_parts_mut(memory, len) })
