@@ -80,7 +80,7 @@ impl Parts {
                 .ok()?;
         for (class, size) in KMALLOC_SIZES.iter().enumerate() {
             let cache = slabs.cache_create(kmalloc_spec(class, CacheFlags::empty())).ok()?;
-            slabs.set_deferred(cache, (DEFERRED / size).clamp(64, 16384));
+            slabs.set_deferred(cache, (DEFERRED / size).max(64));
         }
         let parts = core::cell::Cell::new(Some(Self { pages, slabs, arena, bytes }));
         let parts = map::records(1, |_| parts.take())?;

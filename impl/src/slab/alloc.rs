@@ -146,9 +146,6 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
             return self.alloc_debug(own, ask, pages);
         }
         let mut doomed = Chain::EMPTY;
-        if own.deferred != 0 {
-            self.free_deferred(&mut own, ask.cache, &mut doomed);
-        }
         let mut found = self.alloc_own(&mut own, ask, &mut doomed);
         if found.is_none() {
             // With a preferred node a first pass keeps to it, and does not wait for a new slab.
@@ -192,7 +189,7 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
     }
 
     /// Whether a CPU's slab is of the node asked for.
-    fn is_on(&self, slab: u32, node: Option<NodeId>) -> bool {
+    pub(super) fn is_on(&self, slab: u32, node: Option<NodeId>) -> bool {
         node.is_none_or(|node| self.slab(slab).info().node() == node)
     }
 
@@ -203,10 +200,7 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
                 own.count(SlabStat::AllocNodeMismatch);
                 self.deactivate_own(own, ask.cache, doomed);
             } else {
-                // What was deferred may have been of this slab.
-                if own.freelist != NONE {
-                    return Some(self.take_first(own));
-                }
+                debug_assert!(own.freelist == NONE, "the CPU's list is passed over");
                 own.freelist = self.take_list(own, own.slab, true);
                 if own.freelist != NONE {
                     own.count(SlabStat::AllocRefill);
@@ -216,6 +210,9 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
                 own.slab = NIL;
                 own.count(SlabStat::DeactivateBypass);
             }
+        }
+        if own.deferred != 0 && self.adopt(own, ask, doomed) {
+            return Some(self.take_first(own));
         }
         while let Some(slab) = own.partial.pop(self.frames()) {
             own.partial_slabs -= 1;

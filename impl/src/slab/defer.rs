@@ -2,17 +2,19 @@
 //!
 //! A free outside the CPU's slab costs an atomic exchange on the slab, which waits for all writes
 //! before it. With deferral a CPU first collects what it frees, slab by slab, in lists that it alone
-//! uses, and frees each list at once: when it holds enough, when its own list runs empty, when it is
-//! flushed. That is kmem_cache_free_bulk with the best possible order; until then such objects count
+//! uses, and frees each list at once: when it holds enough, when it is flushed; or it goes on to allocate
+//! from such a slab when it has none. That is kmem_cache_free_bulk with the best possible order; until then such objects count
 //! as in use, as objects in the sheaves of later kernels do (law L14). A slab whose list another CPU has
 //! begun is freed into the usual way.
 
 use super::{
+    alloc::Ask,
     allocator::SlabAllocator,
     cpu::CpuCache,
     frame::{Chain, NIL},
     free::FreeList,
     memory::{NONE, ObjectMemory},
+    word::{NO_INDEX, State},
 };
 use crate::{
     platform::{PcpLock, Platform},
@@ -140,28 +142,69 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
     /// Free all that the CPU has collected.
     #[inline(never)]
     pub(super) fn free_deferred(&self, own: &mut CpuCache, cache: CacheId, doomed: &mut Chain) {
-        own.deferred = 0;
-        let mut slab = core::mem::replace(&mut own.collection, NIL);
-        while slab != NIL {
-            let collected = &self.slab(slab).collected;
-            let list = FreeList {
-                slab,
-                head: collected.head.load(Relaxed),
-                tail: collected.tail.load(Relaxed),
-                count: collected.count.load(Relaxed) as u16,
-            };
-            let next = collected.next.load(Relaxed);
-            collected.owner.store(0, Release);
-            if own.slab == slab {
-                self.set_next(&own.shape, list.tail, own.freelist);
-                own.freelist = list.head;
-                own.add(SlabStat::FreeFastpath, u64::from(list.count));
-            } else {
-                own.count(SlabStat::FreeSlowpath);
-                // Refused only for an object freed twice in a row, which is lost then.
-                let _ = self.free_to_slab(own, cache, list, doomed);
-            }
-            slab = next;
+        while let Some(list) = self.take_collected(own) {
+            self.free_collected(own, cache, list, doomed);
         }
+    }
+
+    /// The list that the CPU began last.
+    fn take_collected(&self, own: &mut CpuCache) -> Option<FreeList> {
+        let slab = own.collection;
+        if slab == NIL {
+            return None;
+        }
+        let collected = &self.slab(slab).collected;
+        let list = FreeList {
+            slab,
+            head: collected.head.load(Relaxed),
+            tail: collected.tail.load(Relaxed),
+            count: collected.count.load(Relaxed) as u16,
+        };
+        own.collection = collected.next.load(Relaxed);
+        own.deferred -= u32::from(list.count);
+        collected.owner.store(0, Release);
+        Some(list)
+    }
+
+    fn free_collected(
+        &self,
+        own: &mut CpuCache,
+        cache: CacheId,
+        list: FreeList,
+        doomed: &mut Chain,
+    ) {
+        if own.slab == list.slab {
+            self.set_next(&own.shape, list.tail, own.freelist);
+            own.freelist = list.head;
+            own.add(SlabStat::FreeFastpath, u64::from(list.count));
+        } else {
+            own.count(SlabStat::FreeSlowpath);
+            // Refused only for an object freed twice in a row, which is lost then.
+            let _ = self.free_to_slab(own, cache, list, doomed);
+        }
+    }
+
+    /// The CPU has no slab: make one of its collected slabs that, with the objects collected. Whether there
+    /// was one. It is what a bulk free into a full slab and the next allocation come to (the slab goes to
+    /// the CPU's partial list and is taken from there), in one step, and is counted so.
+    #[inline(never)]
+    pub(super) fn adopt(&self, own: &mut CpuCache, ask: Ask, doomed: &mut Chain) -> bool {
+        while let Some(list) = self.take_collected(own) {
+            let record = self.slab(list.slab);
+            let seen = record.state();
+            let is_full = seen.head == NO_INDEX && !seen.frozen;
+            let new = State { frozen: true, ..seen };
+            if is_full && self.is_on(list.slab, ask.node) && record.exchange(seen, new).is_ok() {
+                for stat in
+                    [SlabStat::FreeSlowpath, SlabStat::CpuPartialFree, SlabStat::CpuPartialAlloc]
+                {
+                    own.count(stat);
+                }
+                own.load(list.slab, list.head);
+                return true;
+            }
+            self.free_collected(own, ask.cache, list, doomed);
+        }
+        false
     }
 }
