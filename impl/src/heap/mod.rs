@@ -1,4 +1,5 @@
-//! A heap for ordinary processes: kmalloc caches over the page allocator over an arena of the process.
+//! A heap for ordinary processes: kmalloc caches over the page allocator over an arena of the
+//! process.
 //!
 //! ```
 //! use mmspec_impl::heap::SlabHeap;
@@ -11,12 +12,12 @@
 //! ```
 //!
 //! Up to 8 KiB an allocation is an object of a kmalloc cache; up to 4 MiB a block of pages; above
-//! that, and where the arena is used up, a mapping of its own. What an address is, is told by the record
-//! of its frame. A thread works as a CPU of its own as long as there are any.
+//! that, and where the arena is used up, a mapping of its own. What an address is, is told by the
+//! record of its frame. A thread works as a CPU of its own as long as there are any.
 //!
-//! The arena is reserved at the first allocation and touched as it is used. Its records take 10 bytes
-//! a page at once, and 32 for each page of slabs. Memory once touched is kept for later use: pages
-//! go back to the system only from mappings.
+//! The arena is reserved at the first allocation and touched as it is used. Its records take 10
+//! bytes a page at once, and 32 for each page of slabs. Memory once touched is kept for later use:
+//! pages go back to the system only from mappings.
 #![allow(unsafe_code)] // `GlobalAlloc` is unsafe to implement; see the arguments.
 
 mod cpu;
@@ -91,6 +92,27 @@ impl SlabHeap {
         parts
     }
 
+    #[inline(never)]
+    fn alloc_at_length(&self, size: usize, align: usize) -> *mut u8 {
+        let bomb = Bomb;
+        let at = self.parts().map_or(ptr::null_mut(), |parts| parts.alloc(size, align));
+        core::mem::forget(bomb);
+        at
+    }
+
+    /// # Safety
+    /// As [`GlobalAlloc::dealloc`].
+    #[inline(never)]
+    unsafe fn free_at_length(&self, at: *mut u8, size: usize) {
+        let bomb = Bomb;
+        match self.parts() {
+            // SAFETY: the caller's promise.
+            Some(parts) => unsafe { parts.free(at, size) },
+            None => map::die("mmspec heap: freed before anything was allocated\n"),
+        }
+        core::mem::forget(bomb);
+    }
+
     /// Whether an address lies in the arena.
     #[must_use]
     pub fn owns(&self, at: *const u8) -> bool {
@@ -135,14 +157,9 @@ impl Default for SlabHeap {
     }
 }
 
-/// The class that serves `size` bytes at `align`: objects of a class are aligned to the largest power
-/// of two that divides its size.
-#[inline(always)]
+/// The class that serves `size` bytes at `align`: objects of a class are aligned to the largest
+/// power of two that divides its size.
 fn class_of(size: usize, align: usize) -> Option<usize> {
-    if align <= 8 { kmalloc_class(size) } else { class_aligned(size, align) }
-}
-
-fn class_aligned(size: usize, align: usize) -> Option<usize> {
     let class = kmalloc_class(size.max(align))?;
     if 1 << KMALLOC_SIZES[class].trailing_zeros() >= align {
         return Some(class);
@@ -168,7 +185,19 @@ impl Parts {
         Some(self.distance(at)).filter(|offset| *offset < self.bytes as u64)
     }
 
+    /// An object of the thread's own list; null if that is not to be had at once.
     #[inline(always)]
+    fn alloc_quick(&self, size: usize, align: usize) -> *mut u8 {
+        // All classes from 16 on are aligned to 16.
+        if align <= 16
+            && let Some(class) = kmalloc_class(size.max(align))
+            && let Some(object) = self.slabs.alloc_quick(cpu::known(), CacheId(class as u16))
+        {
+            return self.arena.wrapping_add(object.0 as usize);
+        }
+        ptr::null_mut()
+    }
+
     fn alloc(&self, size: usize, align: usize) -> *mut u8 {
         let Some(class) = class_of(size, align) else { return self.alloc_large(size, align) };
         let (cpu, cache) = (cpu::current(), CacheId(class as u16));
@@ -189,11 +218,16 @@ impl Parts {
         map::map_aligned(size.next_multiple_of(map::PAGE), align)
     }
 
+    /// Put an object on the thread's own list, if that can be done at once. (An address outside the
+    /// arena is no object.)
+    #[inline(always)]
+    fn free_quick(&self, at: *mut u8) -> bool {
+        self.slabs.free_any_quick(cpu::known(), ObjAddr(self.distance(at)))
+    }
+
     /// # Safety
     /// As [`GlobalAlloc::dealloc`].
-    #[inline(always)]
     unsafe fn free(&self, at: *mut u8, size: usize) {
-        // An address outside the arena is no object: no second look is needed for objects.
         let (cpu, object) = (cpu::current(), ObjAddr(self.distance(at)));
         if let Err(error) = self.slabs.object_free_any(cpu, object, &mut self.source()) {
             // SAFETY: the caller's promise.
@@ -274,32 +308,34 @@ impl Drop for Bomb {
 }
 
 // SAFETY: objects and blocks come from the slab and the page allocator, whose whole purpose is that
-// what they hand out is apart from all else that is handed out; mappings come from the system. `class_of` and `block_of`
-// give what is large enough and aligned: objects lie at multiples of their stride from a slab's
-// start, a block at a multiple of its size from the arena's start, which is aligned to the largest. No
-// call unwinds (`Bomb`).
+// what they hand out is apart from all else that is handed out; mappings come from the system.
+// `class_of` and `block_of` give what is large enough and aligned: objects lie at multiples of
+// their stride from a slab's start, a block at a multiple of its size from the arena's start, which
+// is aligned to the largest. No call unwinds: the quick ways cannot, the others end the process
+// (`Bomb`).
 unsafe impl GlobalAlloc for SlabHeap {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let bomb = Bomb;
-        let at = match self.parts() {
-            Some(parts) => parts.alloc(layout.size(), layout.align()),
-            None => ptr::null_mut(),
-        };
-        core::mem::forget(bomb);
-        at
+        // SAFETY: as in `parts`.
+        if let Some(parts) = unsafe { self.parts.load(Acquire).as_ref() } {
+            let at = parts.alloc_quick(layout.size(), layout.align());
+            if !at.is_null() {
+                return at;
+            }
+        }
+        self.alloc_at_length(layout.size(), layout.align())
     }
 
     #[inline]
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        let bomb = Bomb;
         // SAFETY: as in `parts`.
-        match unsafe { self.parts.load(Acquire).as_ref() } {
-            // SAFETY: the caller's promise.
-            Some(parts) => unsafe { parts.free(at, layout.size()) },
-            None => map::die("mmspec heap: freed before anything was allocated\n"),
+        if let Some(parts) = unsafe { self.parts.load(Acquire).as_ref() }
+            && parts.free_quick(at)
+        {
+            return;
         }
-        core::mem::forget(bomb);
+        // SAFETY: the caller's promise.
+        unsafe { self.free_at_length(at, layout.size()) };
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {

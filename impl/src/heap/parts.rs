@@ -36,13 +36,13 @@ unsafe impl Sync for Parts {}
 const ALIGN: usize = map::PAGE << Order::MAX.get();
 
 /// Most bytes of one class that a thread collects before they are given back to their slabs. It
-/// gives them back whenever it needs a slab itself, so only a thread that does little but free holds so
-/// many.
+/// gives them back whenever it needs a slab itself, so only a thread that does little but free
+/// holds so many.
 const DEFERRED: u32 = 4 << 20;
 
 impl Parts {
-    /// Build all over an arena of `bytes`; `None` without memory. Nothing is allocated: every slice is
-    /// a mapping of its own.
+    /// Build all over an arena of `bytes`; `None` without memory. Nothing is allocated: every slice
+    /// is a mapping of its own.
     pub(super) fn build(bytes: usize) -> Option<&'static Self> {
         let bytes = bytes.next_multiple_of(ALIGN).max(ALIGN);
         let arena = map::map_aligned(bytes, ALIGN);
@@ -70,9 +70,9 @@ impl Parts {
         let tunables = Tunables { min_free_kbytes: Some(128), ..Tunables::default() };
         let pages =
             PageAllocator::new(machine, Rules::linux_6_12(), tunables, storage(&machine)?).ok()?;
-        // SAFETY: frames 0 up to the end of the zone lie in the arena, one after the other, for ever.
-        // Only the page allocator hands frames out: to the slab allocator by `HeapPages`, and to
-        // callers as large blocks, never both. Of objects, `GlobalAlloc`'s contract promises the
+        // SAFETY: frames 0 up to the end of the zone lie in the arena, one after the other, for
+        // ever. Only the page allocator hands frames out: to the slab allocator by `HeapPages`, and
+        // to callers as large blocks, never both. Of objects, `GlobalAlloc`'s contract promises the
         // rest: given back once, and not touched afterwards.
         let memory = unsafe { RawMemory::new(arena) };
         let slabs =

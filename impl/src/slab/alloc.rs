@@ -42,25 +42,25 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         node: Option<NodeId>,
         pages: &mut dyn SlabPages,
     ) -> Result<Option<ObjAddr>, SlabError> {
-        match self.alloc_quick(cpu, cache, node) {
-            NONE => self.alloc_at_length(cpu, cache, gfp, node, pages),
-            object => Ok(Some(ObjAddr(object))),
+        if node.is_none()
+            && let Some(object) = self.alloc_quick(cpu, cache)
+        {
+            return Ok(Some(object));
         }
+        self.alloc_at_length(cpu, cache, gfp, node, pages)
     }
 
-    /// An object of the CPU's list, [`NONE`] if that is not the quickest way.
+    /// An object of the CPU's list, if that can be had at once.
     #[inline(always)]
-    fn alloc_quick(&self, cpu: CpuId, cache: CacheId, node: Option<NodeId>) -> u64 {
-        if node.is_some() {
-            return NONE;
-        }
-        let Some(mut own) = self.enter_quick(cpu, cache) else { return NONE };
+    pub(crate) fn alloc_quick(&self, cpu: CpuId, cache: CacheId) -> Option<ObjAddr> {
+        let mut own = self.enter_quick(cpu, cache)?;
         let object = own.freelist;
-        if object != NONE {
-            own.freelist = self.next(&own.shape, object);
-            own.count(SlabStat::AllocFastpath);
+        if object == NONE {
+            return None;
         }
-        object
+        own.freelist = self.next(&own.shape, object);
+        own.count(SlabStat::AllocFastpath);
+        Some(ObjAddr(object))
     }
 
     /// An allocation that the CPU's list cannot serve at once.
@@ -249,7 +249,8 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         }
     }
 
-    /// Step 4: a slab of a node's list, with its objects; more of them go to the CPU's partial list.
+    /// Step 4: a slab of a node's list, with its objects; more of them go to the CPU's partial
+    /// list.
     fn take_partial(&self, own: &mut CpuCache, ask: Ask, here: bool) -> Option<(u32, u64)> {
         let first = ask.node.unwrap_or_else(|| self.node_of(ask.cpu));
         if let Some(found) = self.take_partial_of(own, ask.cache, first) {

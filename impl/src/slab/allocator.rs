@@ -21,13 +21,13 @@ use mmspec_model::{
     vocab::{ObjAddr, Pfn, SlabRules},
 };
 
-/// A slab allocator with Linux's policy (SLUB of 6.17 and before). All operations take `&self` and may
-/// run concurrently; [`SlabCaches`](mmspec_model::contract::SlabCaches) is implemented for
+/// A slab allocator with Linux's policy (SLUB of 6.17 and before). All operations take `&self` and
+/// may run concurrently; [`SlabCaches`](mmspec_model::contract::SlabCaches) is implemented for
 /// `&SlabAllocator`.
 ///
-/// Slab pages are asked of the [`SlabPages`](mmspec_model::contract::SlabPages) of each call, with no
-/// lock held. Lock order: the lock of the caches, the lock of one CPU's part of a cache, a node's list
-/// lock; never two of a kind.
+/// Slab pages are asked of the [`SlabPages`](mmspec_model::contract::SlabPages) of each call, with
+/// no lock held. Lock order: the lock of the caches, the lock of one CPU's part of a cache, a
+/// node's list lock; never two of a kind.
 pub struct SlabAllocator<P: Platform, B: Backing, M: ObjectMemory> {
     pub(super) memory: M,
     pub(super) storage: SlabStorage<P, B>,
@@ -170,8 +170,8 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         &self.storage.nodes[usize::from(cache.0) * self.nr_nodes + node.index() % self.nr_nodes]
     }
 
-    /// The owner's way to its part of a cache where that is quick, nothing is to be checked, and the
-    /// cache may have been made.
+    /// The owner's way to its part of a cache where that is quick, nothing is to be checked, and
+    /// the cache may have been made.
     #[inline(always)]
     pub(super) fn enter_quick(&self, cpu: CpuId, cache: CacheId) -> Option<CpuGuard<'_, P>> {
         if cpu.index() >= self.quick_cpus {

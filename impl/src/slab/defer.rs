@@ -1,11 +1,12 @@
 //! Deferred frees: an option beyond the kernel's rules, off unless asked for.
 //!
 //! A free outside the CPU's slab costs an atomic exchange on the slab, which waits for all writes
-//! before it. With deferral a CPU first collects what it frees, slab by slab, in lists that it alone
-//! uses, and frees each list at once: when it holds enough, when it is flushed; or it goes on to allocate
-//! from such a slab when it has none. That is kmem_cache_free_bulk with the best possible order; until then such objects count
-//! as in use, as objects in the sheaves of later kernels do (law L14). A slab whose list another CPU has
-//! begun is freed into the usual way.
+//! before it. With deferral a CPU first collects what it frees, slab by slab, in lists that it
+//! alone uses, and frees each list at once: when it holds enough, or when it is flushed. When it
+//! needs a slab itself, it takes one that it has collected objects of. All that is
+//! kmem_cache_free_bulk with the best possible order; until then such objects count as in use, as
+//! objects in the sheaves of later kernels do (law L14). A slab whose list another CPU has begun is
+//! freed into the usual way.
 
 use super::{
     alloc::Ask,
@@ -63,8 +64,8 @@ impl Collected {
 }
 
 impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
-    /// From now on each CPU may collect up to `objects` objects that it frees before it frees them; 0
-    /// ends that, and each CPU frees what it has when it next works on the cache's slow ways.
+    /// From now on each CPU may collect up to `objects` objects that it frees before it frees them;
+    /// 0 ends that, and each CPU frees what it has when it next works on the cache's slow ways.
     pub fn set_deferred(&self, cache: CacheId, objects: u32) {
         if self.cache(cache).is_ok() {
             for slot in self.cpu_slots(cache) {
@@ -83,8 +84,8 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         slots.map(|slot| u64::from(slot.lock.lock_remote().deferred)).sum()
     }
 
-    /// Collect an object where there is room, and objects of its slab are collected already. Whether
-    /// that was done.
+    /// Collect an object where there is room, and objects of its slab are collected already.
+    /// Whether that was done.
     #[inline(always)]
     pub(super) fn defer_quick(
         &self,
@@ -184,9 +185,10 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         }
     }
 
-    /// The CPU has no slab: make one of its collected slabs that, with the objects collected. Whether there
-    /// was one. It is what a bulk free into a full slab and the next allocation come to (the slab goes to
-    /// the CPU's partial list and is taken from there), in one step, and is counted so.
+    /// The CPU has no slab: make one of its collected slabs that, with the objects collected.
+    /// Whether there was one. It is what a bulk free into a full slab and the next allocation come
+    /// to (the slab goes to the CPU's partial list and is taken from there), in one step, and is
+    /// counted so.
     #[inline(never)]
     pub(super) fn adopt(&self, own: &mut CpuCache, ask: Ask, doomed: &mut Chain) -> bool {
         while let Some(list) = self.take_collected(own) {

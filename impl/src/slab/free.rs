@@ -32,8 +32,8 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
     /// # Errors
     /// [`SlabError::NoCache`]; [`SlabError::NotAnObject`] for an address outside the cache's slabs;
     /// [`SlabError::DoubleFree`] where the object is the last that was freed and pointers are
-    /// hardened. With [live maps](super::SlabStorage::live) the latter two for every address that is no
-    /// object, and every object that is not handed out. Nothing changes then.
+    /// hardened. With [live maps](super::SlabStorage::live) the latter two for every address that
+    /// is no object, and every object that is not handed out. Nothing changes then.
     ///
     /// # Panics
     /// If the machine has no such CPU.
@@ -65,8 +65,11 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         object: ObjAddr,
         pages: &mut dyn SlabPages,
     ) -> Result<(), SlabError> {
+        if self.free_any_quick(cpu, object) {
+            return Ok(());
+        }
         match self.info_of(object) {
-            Some(info) if info.is_present() => self.free_known(cpu, info, object, pages),
+            Some(info) if info.is_present() => self.free_at_length(cpu, info, object, pages),
             _ => Err(SlabError::NotAnObject(object)),
         }
     }
@@ -86,33 +89,33 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         object: ObjAddr,
         pages: &mut dyn SlabPages,
     ) -> Result<(), SlabError> {
-        let Some(mut own) = self.enter_quick(cpu, info.cache()) else {
-            return self.free_at_length(cpu, info, object, pages);
-        };
-        if own.slab == info.head() {
-            self.check_naively(&own, own.freelist, object.0)?;
-            self.set_next(&own.shape, object.0, own.freelist);
-            own.freelist = object.0;
-            own.count(SlabStat::FreeFastpath);
+        if self.free_quick(cpu, info, object) {
             return Ok(());
         }
-        if self.defer_quick(&mut own, cpu, info.head(), object.0) {
-            return Ok(());
-        }
-        self.free_elsewhere(own, cpu, info, object, pages)
+        self.free_at_length(cpu, info, object, pages)
     }
 
-    #[inline(never)]
-    fn free_elsewhere(
-        &self,
-        own: CpuGuard<'_, P>,
-        cpu: CpuId,
-        info: Info,
-        object: ObjAddr,
-        pages: &mut dyn SlabPages,
-    ) -> Result<(), SlabError> {
-        let list = Self::begin_list(info.head(), object.0);
-        self.free_slow(own, cpu, info.cache(), list, pages)
+    /// Free an object of the CPU's slab, or collect it, if that can be done at once.
+    #[inline(always)]
+    fn free_quick(&self, cpu: CpuId, info: Info, object: ObjAddr) -> bool {
+        let Some(mut own) = self.enter_quick(cpu, info.cache()) else { return false };
+        if own.slab != info.head() {
+            return self.defer_quick(&mut own, cpu, info.head(), object.0);
+        }
+        if self.check_naively(&own, own.freelist, object.0).is_err() {
+            return false;
+        }
+        self.set_next(&own.shape, object.0, own.freelist);
+        own.freelist = object.0;
+        own.count(SlabStat::FreeFastpath);
+        true
+    }
+
+    /// The same for whatever cache the object is of.
+    #[inline(always)]
+    pub(crate) fn free_any_quick(&self, cpu: CpuId, object: ObjAddr) -> bool {
+        let info = self.info_of(object).filter(|info| info.is_present());
+        info.is_some_and(|info| self.free_quick(cpu, info, object))
     }
 
     /// A free whose CPU cannot be entered quickly, or with checks.
@@ -236,8 +239,8 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         loop {
             let new = self.with_list(own, seen, head, list)?;
             let was_full = seen.head == NO_INDEX;
-            // A slab that becomes empty may be on its node's list and have to leave it. One that was
-            // full is on no list, whatever it becomes: it goes to the CPU's.
+            // A slab that becomes empty may be on its node's list and have to leave it. One that
+            // was full is on no list, whatever it becomes: it goes to the CPU's.
             let exchanged = if new.inuse == 0 && !was_full && !seen.frozen {
                 self.empty(own, cache, record, (seen, new), list.slab, doomed)
             } else {
@@ -300,7 +303,8 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         own.partial_objects += free;
     }
 
-    /// Put a slab on the CPU's partial list. If that is full, all that was there goes to the nodes'.
+    /// Put a slab on the CPU's partial list. If that is full, all that was there goes to the
+    /// nodes'.
     fn put_partial(&self, own: &mut CpuCache, cache: CacheId, slab: u32, doomed: &mut Chain) {
         let config = &self.storage.caches[usize::from(cache.0)];
         let is_full = match self.rules.cpu_partial {

@@ -21,10 +21,10 @@
 //! contract   the specification's trait;  host: everything on the heap
 //! ```
 //!
-//! The quick ways (an object from the CPU's list, an object of the CPU's slab back to it) take the lock
-//! of the CPU's part of the cache, which on std is two plain stores, and write no line that another CPU
-//! uses; there is no division and no statistics word that is shared. Sheaves (6.18) are left out: the
-//! facts about their refill do not suffice (§9).
+//! The quick ways (an object from the CPU's list, an object of the CPU's slab back to it) take the
+//! lock of the CPU's part of the cache, which on std is two plain stores, and write no line that
+//! another CPU uses; there is no division and no statistics word that is shared. Sheaves (6.18) are
+//! left out: the facts about their refill do not suffice (§9).
 
 mod account;
 mod alloc;
