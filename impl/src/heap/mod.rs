@@ -16,7 +16,7 @@
 //! record of its frame. A thread works as a CPU of its own as long as there are any.
 //!
 //! The arena is reserved at the first allocation and touched as it is used. Its records take 10
-//! bytes a page at once, and 32 for each page of slabs. Memory once touched is kept for later use:
+//! bytes a page at once, and 64 for each page of slabs. Memory once touched is kept for later use:
 //! pages go back to the system only from mappings.
 #![allow(unsafe_code)] // `GlobalAlloc` is unsafe to implement; see the arguments.
 

@@ -79,7 +79,8 @@ impl Parts {
             SlabAllocator::new(machine, SlabRules::LINUX_6_17, 0, slab_storage(&machine)?, memory)
                 .ok()?;
         for (class, size) in KMALLOC_SIZES.iter().enumerate() {
-            let cache = slabs.cache_create(kmalloc_spec(class, CacheFlags::empty())).ok()?;
+            let cache =
+                slabs.cache_create_for_speed(kmalloc_spec(class, CacheFlags::empty())).ok()?;
             slabs.set_deferred(cache, (DEFERRED / size).max(64));
         }
         let parts = core::cell::Cell::new(Some(Self { pages, slabs, arena, bytes }));

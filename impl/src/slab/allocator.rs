@@ -112,6 +112,24 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
     /// has no record left, or no room for the cache's random sequence.
     pub fn cache_create(&self, spec: CacheSpec) -> Result<CacheId, SlabError> {
         let layout = layout::layout(&spec, &self.rules, self.nr_cpus as u32)?;
+        self.create(spec, layout)
+    }
+
+    /// The same with free pointers at the start of objects instead of in the middle, where they can
+    /// lie inside: whoever takes an object touches its first bytes first, and finds their line read
+    /// already. Not the kernel's rule; its choice makes overflows less harmful.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn cache_create_for_speed(&self, spec: CacheSpec) -> Result<CacheId, SlabError> {
+        let mut layout = layout::layout(&spec, &self.rules, self.nr_cpus as u32)?;
+        if layout.free_pointer < spec.object_size {
+            layout.free_pointer = 0;
+        }
+        self.create(spec, layout)
+    }
+
+    fn create(&self, spec: CacheSpec, layout: CacheLayout) -> Result<CacheId, SlabError> {
         let mut made = self.made.lock();
         let id = CacheId(made.caches);
         let slot = self.storage.caches.get(usize::from(id.0)).ok_or(SlabError::TooMany)?;
