@@ -25,6 +25,7 @@ fmt:
 lint:
     cargo clippy --workspace --all-targets --locked -- -D warnings
     cargo clippy -p mmspec-model -p mmspec-impl --no-default-features --locked -- -D warnings
+    cargo clippy -p mmspec-impl --all-targets --features heap --locked -- -D warnings
 
 # Build the documentation.
 doc:
@@ -33,6 +34,7 @@ doc:
 # All tests.
 test: && newer
     cargo test --workspace --locked
+    cargo test -p mmspec-impl --features heap --test heap --locked
 
 # The locks under loom, in a target folder of their own (docs/concurrency.md).
 loom:
@@ -91,6 +93,14 @@ bench *args:
 # What drains by either scheme cost the threads that they meet (docs/drains.md); [rounds].
 drains *args:
     cargo run --release --locked --manifest-path impl/benches/peers/Cargo.toml --bin drains -- {{args}}
+
+# The slab heap and other heaps under the same loads (docs/slub.md); [rounds] [load] [heap].
+heaps *args:
+    cargo run --release --locked --manifest-path impl/benches/heaps/Cargo.toml -- {{args}}
+
+# The tests of a crate from the registry on the slab heap (docs/slub.md): CRATE VERSION [arguments].
+suite *args:
+    impl/tests/heap/suite {{args}}
 
 # How fast compaction is, and what it gives back (docs/compaction.md); [GiB].
 compaction *args:

@@ -1,7 +1,7 @@
 //! Which CPU a thread works as.
 //!
-//! A thread gets an id of its own as long as there are any, the lowest that is free, and gives it back
-//! when it ends; later ones share. An id is only a matter of speed.
+//! A thread gets an id of its own as long as there are any, the lowest that is free, and gives it
+//! back when it ends; later ones share. An id is only a matter of speed.
 
 use super::CPUS;
 use core::{
@@ -36,8 +36,14 @@ impl Drop for Holder {
     }
 }
 
-/// The calling thread's CPU.
+/// The calling thread's CPU, no CPU of a heap at its first calls.
 #[inline(always)]
+pub(super) fn known() -> CpuId {
+    CpuId(CPU.get())
+}
+
+/// The calling thread's CPU.
+#[inline]
 pub(super) fn current() -> CpuId {
     let known = CPU.get();
     if known != NONE { CpuId(known) } else { CpuId(assign()) }

@@ -17,6 +17,13 @@ pub(super) fn map(bytes: usize) -> *mut u8 {
     if at == libc::MAP_FAILED { ptr::null_mut() } else { at.cast() }
 }
 
+/// Let memory lie in huge pages where the system has them: fewer faults at first use, and fewer
+/// misses of the TLB ever after. Only a hint.
+pub(super) fn prefer_huge_pages(at: *mut u8, bytes: usize) {
+    // SAFETY: changes nothing that the memory holds.
+    unsafe { libc::madvise(at.cast(), bytes, libc::MADV_HUGEPAGE) };
+}
+
 /// Give memory back.
 ///
 /// # Safety
@@ -63,8 +70,8 @@ pub(super) unsafe fn remap(at: *mut u8, bytes: usize, new: usize) -> *mut u8 {
 pub(super) fn records<T>(len: usize, new: impl Fn(usize) -> T) -> Option<&'static mut [T]> {
     let memory = map_for::<T>(len)?;
     for at in 0..len {
-        // SAFETY: the mapping has room for `len` records and is aligned to pages, which is more than
-        // any record asks for (checked in `map_for`).
+        // SAFETY: the mapping has room for `len` records and is aligned to pages, which is more
+        // than any record asks for (checked in `map_for`).
         unsafe { memory.add(at).write(new(at)) };
     }
     // SAFETY: all records were just written; nobody else knows the mapping, which stays for ever.
@@ -77,8 +84,9 @@ pub(super) fn records<T>(len: usize, new: impl Fn(usize) -> T) -> Option<&'stati
 /// All zero bytes are a value of `T`.
 pub(super) unsafe fn zeroed<T>(len: usize) -> Option<&'static mut [T]> {
     let memory = map_for::<T>(len)?;
-    // SAFETY: a new mapping is zero, which the caller promises to be values; it has room, is aligned
-    // and stays for ever, and nobody else knows it.
+    prefer_huge_pages(memory.cast(), mem::size_of::<T>() * len);
+    // SAFETY: a new mapping is zero, which the caller promises to be values; it has room, is
+    // aligned and stays for ever, and nobody else knows it.
     Some(unsafe { slice::from_raw_parts_mut(memory, len) })
 }
 

@@ -1,4 +1,5 @@
-//! A heap for ordinary processes: kmalloc caches over the page allocator over an arena of the process.
+//! A heap for ordinary processes: kmalloc caches over the page allocator over an arena of the
+//! process.
 //!
 //! ```
 //! use mmspec_impl::heap::SlabHeap;
@@ -11,12 +12,12 @@
 //! ```
 //!
 //! Up to 8 KiB an allocation is an object of a kmalloc cache; up to 4 MiB a block of pages; above
-//! that, and where the arena is used up, a mapping of its own. What an address is, is told by the record
-//! of its frame. A thread works as a CPU of its own as long as there are any.
+//! that, and where the arena is used up, a mapping of its own. What an address is, is told by the
+//! record of its frame. A thread works as a CPU of its own as long as there are any.
 //!
-//! The arena is reserved at the first allocation and touched as it is used. Its records take 10 bytes
-//! a page at once, and 32 for each page of slabs. Memory once touched is kept for later use: pages
-//! go back to the system only from mappings.
+//! The arena is reserved at the first allocation and touched as it is used. Its records take 10
+//! bytes a page at once, and 64 for each page of slabs. Memory once touched is kept for later use:
+//! pages go back to the system only from mappings.
 #![allow(unsafe_code)] // `GlobalAlloc` is unsafe to implement; see the arguments.
 
 mod cpu;
@@ -32,6 +33,7 @@ use core::{
         Ordering::{Acquire, Release},
     },
 };
+use mmspec_model::contract::SlabError;
 use mmspec_model::vocab::{CacheId, Gfp, ObjAddr, Order, Pfn, SlabStat};
 use parts::Parts;
 
@@ -90,6 +92,27 @@ impl SlabHeap {
         parts
     }
 
+    #[inline(never)]
+    fn alloc_at_length(&self, size: usize, align: usize) -> *mut u8 {
+        let bomb = Bomb;
+        let at = self.parts().map_or(ptr::null_mut(), |parts| parts.alloc(size, align));
+        core::mem::forget(bomb);
+        at
+    }
+
+    /// # Safety
+    /// As [`GlobalAlloc::dealloc`].
+    #[inline(never)]
+    unsafe fn free_at_length(&self, at: *mut u8, size: usize) {
+        let bomb = Bomb;
+        match self.parts() {
+            // SAFETY: the caller's promise.
+            Some(parts) => unsafe { parts.free(at, size) },
+            None => map::die("mmspec heap: freed before anything was allocated\n"),
+        }
+        core::mem::forget(bomb);
+    }
+
     /// Whether an address lies in the arena.
     #[must_use]
     pub fn owns(&self, at: *const u8) -> bool {
@@ -134,68 +157,60 @@ impl Default for SlabHeap {
     }
 }
 
-/// What serves a layout.
-enum Home {
-    Class(usize),
-    Block(Order),
-    Mapping,
-}
-
-/// What serves `size` bytes at `align`. Objects of a class are aligned to the largest power of two that
-/// divides its size, blocks to their size.
-#[inline(always)]
-fn home(size: usize, align: usize) -> Home {
-    if align <= 8 {
-        return kmalloc_class(size).map_or_else(|| large(size), Home::Class);
+/// The class that serves `size` bytes at `align`: objects of a class are aligned to the largest
+/// power of two that divides its size.
+fn class_of(size: usize, align: usize) -> Option<usize> {
+    let class = kmalloc_class(size.max(align))?;
+    if 1 << KMALLOC_SIZES[class].trailing_zeros() >= align {
+        return Some(class);
     }
-    home_aligned(size, align)
+    kmalloc_class(size.max(align).next_power_of_two())
 }
 
-#[inline(never)]
-fn home_aligned(size: usize, align: usize) -> Home {
-    if let Some(class) = kmalloc_class(size.max(align)) {
-        if 1 << KMALLOC_SIZES[class].trailing_zeros() >= align {
-            return Home::Class(class);
-        }
-        if let Some(class) = kmalloc_class(size.max(align).next_power_of_two()) {
-            return Home::Class(class);
-        }
-    }
-    large(size.max(align))
-}
-
-#[cold]
-fn large(size: usize) -> Home {
-    let pages = size.div_ceil(map::PAGE).checked_next_power_of_two();
-    let order = pages.and_then(|pages| Order::new(pages.trailing_zeros() as u8));
-    order.map_or(Home::Mapping, Home::Block)
+/// The block that serves `bytes` that no class does; blocks are aligned to their size.
+fn block_of(bytes: usize) -> Option<Order> {
+    let pages = bytes.div_ceil(map::PAGE).checked_next_power_of_two()?;
+    Order::new(pages.trailing_zeros() as u8)
 }
 
 impl Parts {
-    /// Where in the arena an address lies.
+    /// How far an address lies behind the start of the arena.
     #[inline(always)]
-    fn offset(&self, at: *const u8) -> Option<u64> {
-        let offset = at.addr().wrapping_sub(self.arena.addr());
-        (offset < self.bytes).then_some(offset as u64)
+    fn distance(&self, at: *const u8) -> u64 {
+        at.addr().wrapping_sub(self.arena.addr()) as u64
     }
 
+    /// Where in the arena an address lies.
+    fn offset(&self, at: *const u8) -> Option<u64> {
+        Some(self.distance(at)).filter(|offset| *offset < self.bytes as u64)
+    }
+
+    /// An object of the thread's own list; null if that is not to be had at once.
     #[inline(always)]
+    fn alloc_quick(&self, size: usize, align: usize) -> *mut u8 {
+        // All classes from 16 on are aligned to 16.
+        if align <= 16
+            && let Some(class) = kmalloc_class(size.max(align))
+            && let Some(object) = self.slabs.alloc_quick(cpu::known(), CacheId(class as u16))
+        {
+            return self.arena.wrapping_add(object.0 as usize);
+        }
+        ptr::null_mut()
+    }
+
     fn alloc(&self, size: usize, align: usize) -> *mut u8 {
-        let class = match home(size, align) {
-            Home::Class(class) => class,
-            other => return self.alloc_large(other, size, align),
-        };
+        let Some(class) = class_of(size, align) else { return self.alloc_large(size, align) };
         let (cpu, cache) = (cpu::current(), CacheId(class as u16));
         match self.slabs.object_alloc(cpu, cache, Gfp::KERNEL, None, &mut self.source()) {
             Ok(Some(object)) => self.arena.wrapping_add(object.0 as usize),
             // The arena is used up.
-            _ => self.alloc_large(Home::Mapping, size, align),
+            _ => map::map_aligned(size.next_multiple_of(map::PAGE), align),
         }
     }
 
     #[cold]
-    fn alloc_large(&self, home: Home, size: usize, align: usize) -> *mut u8 {
-        if let Home::Block(order) = home
+    fn alloc_large(&self, size: usize, align: usize) -> *mut u8 {
+        if let Some(order) = block_of(size.max(align))
             && let Some(pfn) = self.alloc_block(cpu::current(), order)
         {
             return self.arena.wrapping_add((pfn.0 as usize) << 12);
@@ -203,30 +218,42 @@ impl Parts {
         map::map_aligned(size.next_multiple_of(map::PAGE), align)
     }
 
+    /// Put an object on the thread's own list, if that can be done at once. (An address outside the
+    /// arena is no object.)
+    #[inline(always)]
+    fn free_quick(&self, at: *mut u8) -> bool {
+        self.slabs.free_any_quick(cpu::known(), ObjAddr(self.distance(at)))
+    }
+
     /// # Safety
     /// As [`GlobalAlloc::dealloc`].
-    #[inline(always)]
     unsafe fn free(&self, at: *mut u8, size: usize) {
+        let (cpu, object) = (cpu::current(), ObjAddr(self.distance(at)));
+        if let Err(error) = self.slabs.object_free_any(cpu, object, &mut self.source()) {
+            // SAFETY: the caller's promise.
+            unsafe { self.free_large(at, size, error) };
+        }
+    }
+
+    /// Free what is no object: a block of pages, or a mapping.
+    ///
+    /// # Safety
+    /// As [`GlobalAlloc::dealloc`].
+    #[cold]
+    unsafe fn free_large(&self, at: *mut u8, size: usize, error: SlabError) {
         let Some(offset) = self.offset(at) else {
             // SAFETY: not of the arena, so a mapping of this size.
             return unsafe { map::unmap(at, size.next_multiple_of(map::PAGE)) };
         };
-        let object = ObjAddr(offset);
-        let Some(cache) = self.slabs.cache_of(object) else { return self.free_block(offset) };
-        let freed = self.slabs.object_free(cpu::current(), cache, object, &mut self.source());
-        if freed.is_err() {
-            map::die("mmspec heap: an object is freed twice, or is none\n");
-        }
-    }
-
-    #[cold]
-    fn free_block(&self, offset: u64) {
         let pfn = Pfn(offset >> 12);
-        match self.block_order(pfn) {
-            Some(order) if offset.is_multiple_of(map::PAGE as u64) => {
+        match (error, self.block_order(pfn)) {
+            (SlabError::NotAnObject(_), Some(order))
+                if offset.is_multiple_of(map::PAGE as u64)
+                    && self.slabs.cache_of(ObjAddr(offset)).is_none() =>
+            {
                 self.pages.free_pages(cpu::current(), pfn, order);
             }
-            _ => map::die("mmspec heap: a block is freed twice, or is none\n"),
+            _ => map::die("mmspec heap: freed twice, or never allocated\n"),
         }
     }
 
@@ -251,7 +278,7 @@ impl Parts {
                 }
             }
             // Of a mapping that stays one.
-            None if layout.align() <= map::PAGE && matches!(large(new), Home::Mapping) => {
+            None if layout.align() <= map::PAGE && block_of(new).is_none() => {
                 let pages = |bytes: usize| bytes.next_multiple_of(map::PAGE);
                 // SAFETY: a mapping of `old` bytes, which the caller uses no longer where it was.
                 return unsafe { map::remap(at, pages(old), pages(new)) };
@@ -281,32 +308,34 @@ impl Drop for Bomb {
 }
 
 // SAFETY: objects and blocks come from the slab and the page allocator, whose whole purpose is that
-// what they hand out is apart from all else that is handed out; mappings come from the system. `home`
-// gives what is large enough and aligned: objects lie at multiples of their stride from a slab's
-// start, a block at a multiple of its size from the arena's start, which is aligned to the largest. No
-// call unwinds (`Bomb`).
+// what they hand out is apart from all else that is handed out; mappings come from the system.
+// `class_of` and `block_of` give what is large enough and aligned: objects lie at multiples of
+// their stride from a slab's start, a block at a multiple of its size from the arena's start, which
+// is aligned to the largest. No call unwinds: the quick ways cannot, the others end the process
+// (`Bomb`).
 unsafe impl GlobalAlloc for SlabHeap {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let bomb = Bomb;
-        let at = match self.parts() {
-            Some(parts) => parts.alloc(layout.size(), layout.align()),
-            None => ptr::null_mut(),
-        };
-        core::mem::forget(bomb);
-        at
+        // SAFETY: as in `parts`.
+        if let Some(parts) = unsafe { self.parts.load(Acquire).as_ref() } {
+            let at = parts.alloc_quick(layout.size(), layout.align());
+            if !at.is_null() {
+                return at;
+            }
+        }
+        self.alloc_at_length(layout.size(), layout.align())
     }
 
     #[inline]
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        let bomb = Bomb;
         // SAFETY: as in `parts`.
-        match unsafe { self.parts.load(Acquire).as_ref() } {
-            // SAFETY: the caller's promise.
-            Some(parts) => unsafe { parts.free(at, layout.size()) },
-            None => map::die("mmspec heap: freed before anything was allocated\n"),
+        if let Some(parts) = unsafe { self.parts.load(Acquire).as_ref() }
+            && parts.free_quick(at)
+        {
+            return;
         }
-        core::mem::forget(bomb);
+        // SAFETY: the caller's promise.
+        unsafe { self.free_at_length(at, layout.size()) };
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {

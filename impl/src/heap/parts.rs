@@ -35,15 +35,21 @@ unsafe impl Sync for Parts {}
 /// Alignment of the arena: that of the largest block, so that blocks are aligned to their size.
 const ALIGN: usize = map::PAGE << Order::MAX.get();
 
+/// Most bytes of one class that a thread collects before they are given back to their slabs. It
+/// gives them back whenever it needs a slab itself, so only a thread that does little but free
+/// holds so many.
+const DEFERRED: u32 = 4 << 20;
+
 impl Parts {
-    /// Build all over an arena of `bytes`; `None` without memory. Nothing is allocated: every slice is
-    /// a mapping of its own.
+    /// Build all over an arena of `bytes`; `None` without memory. Nothing is allocated: every slice
+    /// is a mapping of its own.
     pub(super) fn build(bytes: usize) -> Option<&'static Self> {
         let bytes = bytes.next_multiple_of(ALIGN).max(ALIGN);
         let arena = map::map_aligned(bytes, ALIGN);
         if arena.is_null() {
             return None;
         }
+        map::prefer_huge_pages(arena, bytes);
         let span = PfnRange::new(0, (bytes / map::PAGE) as u64);
         let zones = [ZoneSpan::new(ZoneKind::Normal, span)];
         let machine = MachineRef {
@@ -64,16 +70,18 @@ impl Parts {
         let tunables = Tunables { min_free_kbytes: Some(128), ..Tunables::default() };
         let pages =
             PageAllocator::new(machine, Rules::linux_6_12(), tunables, storage(&machine)?).ok()?;
-        // SAFETY: frames 0 up to the end of the zone lie in the arena, one after the other, for ever.
-        // Only the page allocator hands frames out: to the slab allocator by `HeapPages`, and to
-        // callers as large blocks, never both. Of objects, `GlobalAlloc`'s contract promises the
+        // SAFETY: frames 0 up to the end of the zone lie in the arena, one after the other, for
+        // ever. Only the page allocator hands frames out: to the slab allocator by `HeapPages`, and
+        // to callers as large blocks, never both. Of objects, `GlobalAlloc`'s contract promises the
         // rest: given back once, and not touched afterwards.
         let memory = unsafe { RawMemory::new(arena) };
         let slabs =
             SlabAllocator::new(machine, SlabRules::LINUX_6_17, 0, slab_storage(&machine)?, memory)
                 .ok()?;
-        for class in 0..KMALLOC_SIZES.len() {
-            slabs.cache_create(kmalloc_spec(class, CacheFlags::empty())).ok()?;
+        for (class, size) in KMALLOC_SIZES.iter().enumerate() {
+            let cache =
+                slabs.cache_create_for_speed(kmalloc_spec(class, CacheFlags::empty())).ok()?;
+            slabs.set_deferred(cache, (DEFERRED / size).max(64));
         }
         let parts = core::cell::Cell::new(Some(Self { pages, slabs, arena, bytes }));
         let parts = map::records(1, |_| parts.take())?;

@@ -200,16 +200,26 @@ impl<T> BiasedLock<T> {
     /// Take the lock if nobody is inside: the owner's side.
     #[inline]
     pub fn try_lock(&self) -> Option<BiasedGuard<'_, T>> {
-        let record = known_record();
-        if self.state.load(Relaxed) == record && !record.is_null() {
-            // SAFETY: records are never freed.
-            let record: &'static Record = unsafe { &*record };
-            if self.enter(record) {
-                let (word, leave) = (&record.inside, ptr::null_mut());
-                return Some(BiasedGuard { lock: self, word, leave, lends: PhantomData });
-            }
+        match self.try_lock_quick() {
+            Some(guard) => Some(guard),
+            None => self.try_lock_busy(),
         }
-        self.try_lock_busy()
+    }
+
+    /// The same for the thread that the lock is biased to, as long as nobody else has come.
+    #[inline(always)]
+    pub fn try_lock_quick(&self) -> Option<BiasedGuard<'_, T>> {
+        let record = known_record();
+        if self.state.load(Relaxed) != record || record.is_null() {
+            return None;
+        }
+        // SAFETY: records are never freed.
+        let record: &'static Record = unsafe { &*record };
+        if !self.enter(record) {
+            return None;
+        }
+        let (word, leave) = (&record.inside, ptr::null_mut());
+        Some(BiasedGuard { lock: self, word, leave, lends: PhantomData })
     }
 
     /// The owner's way in. Exclusion: a holder of the busy bit set it before its barrier and looks
@@ -356,6 +366,11 @@ impl<T: Send + 'static> PcpLock<T> for BiasedLock<T> {
     #[inline]
     fn try_lock(&self) -> Option<Self::Guard<'_>> {
         self.try_lock()
+    }
+
+    #[inline(always)]
+    fn try_lock_quick(&self) -> Option<Self::Guard<'_>> {
+        self.try_lock_quick()
     }
 
     fn lock_remote(&self) -> Self::Guard<'_> {

@@ -148,6 +148,12 @@ pub trait PcpLock<T>: Send + Sync {
     fn new(value: T) -> Self;
     /// The owner's side: never waits.
     fn try_lock(&self) -> Option<Self::Guard<'_>>;
+    /// The owner's side where that costs next to nothing. It may fail at any time: the caller then
+    /// goes on with [`try_lock`](Self::try_lock).
+    #[inline(always)]
+    fn try_lock_quick(&self) -> Option<Self::Guard<'_>> {
+        self.try_lock()
+    }
     /// The remote side: waits.
     fn lock_remote(&self) -> Self::Guard<'_>;
 }

@@ -1,8 +1,8 @@
 //! Owners of objects (memcg-slub.md §4.11).
 //!
-//! The kernel charges `stride + 8` bytes for an accounted object after it is taken, and gives the object
-//! back if the charge is refused. Charging is another module's: here an object can remember whom it
-//! was charged to. The embedder does, around each accounted allocation and free,
+//! The kernel charges `stride + 8` bytes for an accounted object after it is taken, and gives the
+//! object back if the charge is refused. Charging is another module's: here an object can remember
+//! whom it was charged to. The embedder does, around each accounted allocation and free,
 //!
 //! ```text
 //! object_alloc → charge(owner, charge_bytes(cache)) → set_owner(object, owner)
@@ -22,8 +22,8 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         flags.contains(CacheFlags::ACCOUNT) || gfp.contains(Gfp::ACCOUNT)
     }
 
-    /// Bytes that an object of a cache is charged: its stride and 8 for its place among the owners. 0
-    /// for a cache that does not exist.
+    /// Bytes that an object of a cache is charged: its stride and 8 for its place among the owners.
+    /// 0 for a cache that does not exist.
     #[must_use]
     pub fn charge_bytes(&self, cache: CacheId) -> u64 {
         self.cache(cache).map_or(0, |slot| u64::from(slot.stride()) + 8)
@@ -37,8 +37,8 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
             .then(|| self.storage.owners.get(bytes as usize / OWNER_GRANULE))?
     }
 
-    /// Note whom an object was charged to (not 0). Whether there is room to remember it: if not, the
-    /// object stays unaccounted, which is no failure, and the caller takes the charge back.
+    /// Note whom an object was charged to (not 0). Whether there is room to remember it: if not,
+    /// the object stays unaccounted, which is no failure, and the caller takes the charge back.
     pub fn set_owner(&self, object: ObjAddr, owner: u16) -> bool {
         self.owner_place(object).is_some_and(|place| {
             place.0.store(owner, Relaxed);

@@ -33,7 +33,7 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
     ///
     /// # Panics
     /// If the machine has no such CPU.
-    #[inline]
+    #[inline(always)]
     pub fn object_alloc(
         &self,
         cpu: CpuId,
@@ -42,14 +42,39 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         node: Option<NodeId>,
         pages: &mut dyn SlabPages,
     ) -> Result<Option<ObjAddr>, SlabError> {
-        let mut own = self.enter(cpu, cache)?;
-        if own.freelist != NONE && node.is_none() {
-            let object = self.take_first(&mut own);
-            own.count(SlabStat::AllocFastpath);
-            self.note_alloc(object);
-            return Ok(Some(ObjAddr(object)));
+        if node.is_none()
+            && let Some(object) = self.alloc_quick(cpu, cache)
+        {
+            return Ok(Some(object));
         }
-        Ok(self.alloc_slow(own, Ask { cpu, cache, gfp, node }, pages))
+        self.alloc_at_length(cpu, cache, gfp, node, pages)
+    }
+
+    /// An object of the CPU's list, if that can be had at once.
+    #[inline(always)]
+    pub(crate) fn alloc_quick(&self, cpu: CpuId, cache: CacheId) -> Option<ObjAddr> {
+        let mut own = self.enter_quick(cpu, cache)?;
+        let object = own.freelist;
+        if object == NONE {
+            return None;
+        }
+        own.freelist = self.next(&own.shape, object);
+        own.count(SlabStat::AllocFastpath);
+        Some(ObjAddr(object))
+    }
+
+    /// An allocation that the CPU's list cannot serve at once.
+    #[inline(never)]
+    fn alloc_at_length(
+        &self,
+        cpu: CpuId,
+        cache: CacheId,
+        gfp: Gfp,
+        node: Option<NodeId>,
+        pages: &mut dyn SlabPages,
+    ) -> Result<Option<ObjAddr>, SlabError> {
+        let ask = Ask { cpu, cache, gfp, node };
+        Ok(self.alloc_slow(self.enter(cpu, cache)?, ask, pages))
     }
 
     /// The first object of a CPU's list, which is not empty.
@@ -164,7 +189,7 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
     }
 
     /// Whether a CPU's slab is of the node asked for.
-    fn is_on(&self, slab: u32, node: Option<NodeId>) -> bool {
+    pub(super) fn is_on(&self, slab: u32, node: Option<NodeId>) -> bool {
         node.is_none_or(|node| self.slab(slab).info().node() == node)
     }
 
@@ -175,7 +200,7 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
                 own.count(SlabStat::AllocNodeMismatch);
                 self.deactivate_own(own, ask.cache, doomed);
             } else {
-                debug_assert!(own.freelist == NONE);
+                debug_assert!(own.freelist == NONE, "the CPU's list is passed over");
                 own.freelist = self.take_list(own, own.slab, true);
                 if own.freelist != NONE {
                     own.count(SlabStat::AllocRefill);
@@ -185,6 +210,9 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
                 own.slab = NIL;
                 own.count(SlabStat::DeactivateBypass);
             }
+        }
+        if own.deferred != 0 && self.adopt(own, ask, doomed) {
+            return Some(self.take_first(own));
         }
         while let Some(slab) = own.partial.pop(self.frames()) {
             own.partial_slabs -= 1;
@@ -221,7 +249,8 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         }
     }
 
-    /// Step 4: a slab of a node's list, with its objects; more of them go to the CPU's partial list.
+    /// Step 4: a slab of a node's list, with its objects; more of them go to the CPU's partial
+    /// list.
     fn take_partial(&self, own: &mut CpuCache, ask: Ask, here: bool) -> Option<(u32, u64)> {
         let first = ask.node.unwrap_or_else(|| self.node_of(ask.cpu));
         if let Some(found) = self.take_partial_of(own, ask.cache, first) {

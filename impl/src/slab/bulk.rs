@@ -44,8 +44,8 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         Ok(true)
     }
 
-    /// kmem_cache_free_bulk: objects of one slab that follow each other are freed as one list, whose
-    /// first is the first of `objects`.
+    /// kmem_cache_free_bulk: objects of one slab that follow each other are freed as one list,
+    /// whose first is the first of `objects`.
     ///
     /// # Errors
     /// [`SlabError::NoCache`]; the first that cannot be freed, see

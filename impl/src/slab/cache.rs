@@ -12,8 +12,8 @@ pub(super) enum Life {
     Destroyed,
 }
 
-/// A cache, as the embedder's storage holds it. Written once, before the cache is shown, but for the
-/// limits that may be set.
+/// A cache, as the embedder's storage holds it. Written once, before the cache is shown, but for
+/// the limits that may be set.
 pub struct CacheSlot<P: Platform> {
     life: P::Ordered,
     /// Stride and free pointer.

@@ -47,6 +47,12 @@ pub(super) struct CpuCache {
     pub(super) is_debug: bool,
     /// In the order of [`SlabStat`]; those of the quick ways come first.
     pub(super) stats: [u64; SlabStat::COUNT],
+    /// Most objects that are collected before they are freed (`defer`); 0: none are.
+    pub(super) defer_limit: u32,
+    /// Objects collected.
+    pub(super) deferred: u32,
+    /// The slabs that they are of.
+    pub(super) collection: u32,
     pub(super) partial: Chain,
     /// Length of the partial list.
     pub(super) partial_slabs: u32,
@@ -64,6 +70,9 @@ impl CpuCache {
         is_made: false,
         is_debug: false,
         stats: [0; SlabStat::COUNT],
+        defer_limit: 0,
+        deferred: 0,
+        collection: NIL,
         partial: Chain::EMPTY,
         partial_slabs: 0,
         partial_objects: 0,

@@ -109,6 +109,9 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
 
     /// Put away all that a CPU holds.
     fn flush(&self, own: &mut CpuCache, cache: CacheId, doomed: &mut Chain) {
+        if own.deferred != 0 {
+            self.free_deferred(own, cache, doomed);
+        }
         if own.slab != NIL {
             own.count(SlabStat::CpuslabFlush);
             self.deactivate_own(own, cache, doomed);
@@ -117,9 +120,9 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         self.put_partials(own, cache, partials, doomed);
     }
 
-    /// Flush one CPU's lists of a cache, from any thread: in the kernel a work item of that CPU does
-    /// it and is waited for, here the caller does it behind the CPU's lock. Nothing for a cache that
-    /// does not exist.
+    /// Flush one CPU's lists of a cache, from any thread: in the kernel a work item of that CPU
+    /// does it and is waited for, here the caller does it behind the CPU's lock. Nothing for a
+    /// cache that does not exist.
     pub fn cache_flush_cpu(&self, cpu: CpuId, cache: CacheId, pages: &mut dyn SlabPages) {
         if self.cache(cache).is_ok() {
             self.flush_cpu(cpu, cache, cpu, pages);
@@ -225,8 +228,8 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         }
     }
 
-    /// Write `cpu_partial`, in objects; every CPU is flushed. With 0 a CPU still keeps the slab that
-    /// it freed into last.
+    /// Write `cpu_partial`, in objects; every CPU is flushed. With 0 a CPU still keeps the slab
+    /// that it freed into last.
     pub fn set_cpu_partial(
         &self,
         cpu: CpuId,

@@ -1,6 +1,6 @@
 //! What is known of each frame, and the lists that slabs are on.
 
-use super::word::State;
+use super::{defer::Collected, word::State};
 use crate::platform::{Platform, Word};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use mmspec_model::vocab::{CacheId, NodeId, Order};
@@ -8,12 +8,12 @@ use mmspec_model::vocab::{CacheId, NodeId, Order};
 /// No frame.
 pub(super) const NIL: u32 = u32::MAX;
 
-/// The record of one frame, as the embedder's storage holds it: 32 bytes.
+/// The record of one frame, as the embedder's storage holds it: 64 bytes.
 ///
 /// The state and the links of a slab are in the record of its first frame. All frames of a slab say
 /// which that is, and to which cache it belongs; that changes only while no object of the slab is
 /// out, so that whoever holds an object reads it without a lock.
-#[repr(align(32))]
+#[repr(align(64))]
 pub struct SlabFrame<P: Platform> {
     state: P::Ordered,
     info: AtomicU64,
@@ -23,6 +23,7 @@ pub struct SlabFrame<P: Platform> {
     on_node: AtomicU32,
     /// Free objects when it was put on a CPU's partial list.
     pub(super) counted: AtomicU32,
+    pub(super) collected: Collected,
 }
 
 /// Which slab a frame is part of.
@@ -83,6 +84,7 @@ impl<P: Platform> SlabFrame<P> {
             prev: AtomicU32::new(0),
             on_node: AtomicU32::new(0),
             counted: AtomicU32::new(0),
+            collected: Collected::new(),
         }
     }
 
@@ -151,6 +153,7 @@ impl<P: Platform> SlabFrame<P> {
             prev: copy(&self.prev),
             on_node: copy(&self.on_node),
             counted: copy(&self.counted),
+            collected: self.collected.copy(),
         }
     }
 }

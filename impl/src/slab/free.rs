@@ -3,7 +3,7 @@
 use super::{
     allocator::SlabAllocator,
     cpu::{CpuCache, CpuGuard, Shape},
-    frame::{Chain, SlabFrame},
+    frame::{Chain, Info, SlabFrame},
     memory::{NONE, ObjectMemory},
     word::{NO_INDEX, State},
 };
@@ -32,12 +32,12 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
     /// # Errors
     /// [`SlabError::NoCache`]; [`SlabError::NotAnObject`] for an address outside the cache's slabs;
     /// [`SlabError::DoubleFree`] where the object is the last that was freed and pointers are
-    /// hardened. With [live maps](super::SlabStorage::live) the latter two for every address that is no
-    /// object, and every object that is not handed out. Nothing changes then.
+    /// hardened. With [live maps](super::SlabStorage::live) the latter two for every address that
+    /// is no object, and every object that is not handed out. Nothing changes then.
     ///
     /// # Panics
     /// If the machine has no such CPU.
-    #[inline]
+    #[inline(always)]
     pub fn object_free(
         &self,
         cpu: CpuId,
@@ -45,21 +45,93 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         object: ObjAddr,
         pages: &mut dyn SlabPages,
     ) -> Result<(), SlabError> {
-        let mut own = self.enter(cpu, cache)?;
-        let info = self.info_of(object).filter(|info| info.is_of(cache));
-        let slab = info.ok_or(SlabError::NotAnObject(object))?.head();
-        if self.checks {
-            self.check_free(&own.shape, slab, object)?;
+        match self.info_of(object) {
+            Some(info) if info.is_of(cache) => self.free_known(cpu, info, object, pages),
+            _ => self.refuse_free(cpu, cache, object),
         }
-        if own.slab == slab {
-            self.check_naively(&own, own.freelist, object.0)?;
-            self.set_next(&own.shape, object.0, own.freelist);
-            own.freelist = object.0;
-            own.count(SlabStat::FreeFastpath);
+    }
+
+    /// [`object_free`](Self::object_free) of the cache that the object's frame tells of (`kfree`).
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Panics
+    /// If the machine has no such CPU.
+    #[inline(always)]
+    pub fn object_free_any(
+        &self,
+        cpu: CpuId,
+        object: ObjAddr,
+        pages: &mut dyn SlabPages,
+    ) -> Result<(), SlabError> {
+        if self.free_any_quick(cpu, object) {
             return Ok(());
         }
-        let list = FreeList { slab, head: object.0, tail: object.0, count: 1 };
-        self.free_slow(own, cpu, cache, list, pages)
+        match self.info_of(object) {
+            Some(info) if info.is_present() => self.free_at_length(cpu, info, object, pages),
+            _ => Err(SlabError::NotAnObject(object)),
+        }
+    }
+
+    #[cold]
+    fn refuse_free(&self, cpu: CpuId, cache: CacheId, object: ObjAddr) -> Result<(), SlabError> {
+        let _own = self.enter(cpu, cache)?;
+        Err(SlabError::NotAnObject(object))
+    }
+
+    /// Free what lies in a slab of a cache.
+    #[inline(always)]
+    fn free_known(
+        &self,
+        cpu: CpuId,
+        info: Info,
+        object: ObjAddr,
+        pages: &mut dyn SlabPages,
+    ) -> Result<(), SlabError> {
+        if self.free_quick(cpu, info, object) {
+            return Ok(());
+        }
+        self.free_at_length(cpu, info, object, pages)
+    }
+
+    /// Free an object of the CPU's slab, or collect it, if that can be done at once.
+    #[inline(always)]
+    fn free_quick(&self, cpu: CpuId, info: Info, object: ObjAddr) -> bool {
+        let Some(mut own) = self.enter_quick(cpu, info.cache()) else { return false };
+        if own.slab != info.head() {
+            return self.defer_quick(&mut own, cpu, info.head(), object.0);
+        }
+        if self.check_naively(&own, own.freelist, object.0).is_err() {
+            return false;
+        }
+        self.set_next(&own.shape, object.0, own.freelist);
+        own.freelist = object.0;
+        own.count(SlabStat::FreeFastpath);
+        true
+    }
+
+    /// The same for whatever cache the object is of.
+    #[inline(always)]
+    pub(crate) fn free_any_quick(&self, cpu: CpuId, object: ObjAddr) -> bool {
+        let info = self.info_of(object).filter(|info| info.is_present());
+        info.is_some_and(|info| self.free_quick(cpu, info, object))
+    }
+
+    /// A free whose CPU cannot be entered quickly, or with checks.
+    #[inline(never)]
+    fn free_at_length(
+        &self,
+        cpu: CpuId,
+        info: Info,
+        object: ObjAddr,
+        pages: &mut dyn SlabPages,
+    ) -> Result<(), SlabError> {
+        let own = self.enter(cpu, info.cache())?;
+        if self.checks {
+            self.check_free(&own.shape, info.head(), object)?;
+        }
+        self.free_list(own, cpu, info.cache(), Self::begin_list(info.head(), object.0), pages)
     }
 
     /// The kernel's own check: an object whose successor would be itself (§4.9).
@@ -111,7 +183,6 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
     }
 
     /// The slow path: counted once for each call.
-    #[inline(never)]
     pub(super) fn free_slow(
         &self,
         mut own: CpuGuard<'_, P>,
@@ -120,11 +191,18 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         list: FreeList,
         pages: &mut dyn SlabPages,
     ) -> Result<(), SlabError> {
-        own.count(SlabStat::FreeSlowpath);
         let mut doomed = Chain::EMPTY;
-        let done = if own.is_debug {
+        let done = if self.defer(&mut own, cpu, list) {
+            if own.deferred < own.defer_limit {
+                return Ok(());
+            }
+            self.free_deferred(&mut own, cache, &mut doomed);
+            Ok(())
+        } else if own.is_debug {
+            own.count(SlabStat::FreeSlowpath);
             self.free_debug(&mut own, cache, list, &mut doomed)
         } else {
+            own.count(SlabStat::FreeSlowpath);
             self.free_to_slab(&mut own, cache, list, &mut doomed)
         };
         drop(own);
@@ -148,7 +226,7 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
     }
 
     #[inline]
-    fn free_to_slab(
+    pub(super) fn free_to_slab(
         &self,
         own: &mut CpuCache,
         cache: CacheId,
@@ -161,8 +239,8 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         loop {
             let new = self.with_list(own, seen, head, list)?;
             let was_full = seen.head == NO_INDEX;
-            // A slab that becomes empty may be on its node's list and have to leave it. One that was
-            // full is on no list, whatever it becomes: it goes to the CPU's.
+            // A slab that becomes empty may be on its node's list and have to leave it. One that
+            // was full is on no list, whatever it becomes: it goes to the CPU's.
             let exchanged = if new.inuse == 0 && !was_full && !seen.frozen {
                 self.empty(own, cache, record, (seen, new), list.slab, doomed)
             } else {
@@ -225,7 +303,8 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         own.partial_objects += free;
     }
 
-    /// Put a slab on the CPU's partial list. If that is full, all that was there goes to the nodes'.
+    /// Put a slab on the CPU's partial list. If that is full, all that was there goes to the
+    /// nodes'.
     fn put_partial(&self, own: &mut CpuCache, cache: CacheId, slab: u32, doomed: &mut Chain) {
         let config = &self.storage.caches[usize::from(cache.0)];
         let is_full = match self.rules.cpu_partial {
@@ -249,6 +328,7 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
     }
 
     /// A list of free objects of one slab, begun with one.
+    #[inline(always)]
     pub(super) fn begin_list(slab: u32, object: u64) -> FreeList {
         FreeList { slab, head: object, tail: object, count: 1 }
     }

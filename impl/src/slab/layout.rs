@@ -22,8 +22,8 @@ const fn order_of(bytes: u64) -> u8 {
     if pages <= 1 { 0 } else { (u64::BITS - (pages - 1).leading_zeros()) as u8 }
 }
 
-/// How objects of `spec` lie on a machine of `cpus` CPUs (those present, or possible if no more than
-/// one is: what is online at the moment does not matter, bug S5).
+/// How objects of `spec` lie on a machine of `cpus` CPUs (those present, or possible if no more
+/// than one is: what is online at the moment does not matter, bug S5).
 ///
 /// # Errors
 /// [`SlabError::Size`]: no objects of that size can be had.

@@ -22,8 +22,8 @@ impl FreeSlot {
 
 /// Memory of objects, as far as the allocator uses it.
 ///
-/// A real heap keeps the pointers in the free objects themselves ([`RawMemory`](super::RawMemory)); a
-/// simulated machine has no memory there and keeps them in a table ([`WordTable`], or
+/// A real heap keeps the pointers in the free objects themselves ([`RawMemory`](super::RawMemory));
+/// a simulated machine has no memory there and keeps them in a table ([`WordTable`], or
 /// [`SparseTable`] on hosts).
 pub trait ObjectMemory: Send + Sync + 'static {
     /// What was stored there last.
@@ -33,8 +33,8 @@ pub trait ObjectMemory: Send + Sync + 'static {
     fn store(&self, at: FreeSlot, pointer: u64);
 }
 
-/// A table with one word for each 8 bytes of memory from frame 0 on. An address beyond the table (a list
-/// overwritten by its user can lead to one) reads as the end of a list.
+/// A table with one word for each 8 bytes of memory from frame 0 on. An address beyond the table (a
+/// list overwritten by its user can lead to one) reads as the end of a list.
 #[derive(Clone, Copy, Debug)]
 pub struct WordTable(pub &'static [AtomicU64]);
 

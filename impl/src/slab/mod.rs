@@ -14,16 +14,17 @@
 //! alloc free bulk   the ways of objects                                       §4.6, §4.7
 //! flush      slabs put away: deactivate, flush, shrink, destroy               §4.8
 //! pages      slabs made and given back, grace periods, the first list         §4.4, §4.9
+//! defer      frees collected slab by slab, an option
 //! debug      caches whose CPUs keep nothing                                   §4.6
 //! account    owners of objects                                                §4.11
 //! observe    what shows                                                       §4.12
 //! contract   the specification's trait;  host: everything on the heap
 //! ```
 //!
-//! The quick ways (an object from the CPU's list, an object of the CPU's slab back to it) take the lock
-//! of the CPU's part of the cache, which on std is two plain stores, and write no line that another CPU
-//! uses; there is no division and no statistics word that is shared. Sheaves (6.18) are left out: the
-//! facts about their refill do not suffice (§9).
+//! The quick ways (an object from the CPU's list, an object of the CPU's slab back to it) take the
+//! lock of the CPU's part of the cache, which on std is two plain stores, and write no line that
+//! another CPU uses; there is no division and no statistics word that is shared. Sheaves (6.18) are
+//! left out: the facts about their refill do not suffice (§9).
 
 mod account;
 mod alloc;
@@ -33,6 +34,7 @@ mod cache;
 mod contract;
 mod cpu;
 mod debug;
+mod defer;
 mod flush;
 mod frame;
 mod free;

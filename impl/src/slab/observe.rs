@@ -17,7 +17,8 @@ use mmspec_model::{
     vocab::{CacheId, CacheNodeState, CpuId, NodeId, ObjAddr, Order, SlabPlace, SlabStat},
 };
 
-/// Partial slabs of a node that slabinfo looks at one by one; of more only half as many at each end.
+/// Partial slabs of a node that slabinfo looks at one by one; of more only half as many at each
+/// end.
 const SCANNED: u64 = 10_000;
 
 impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
@@ -68,7 +69,8 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
     }
 
     /// A cache's slabs: CPU by CPU the CPU's slab and its partial list, node by node the partial
-    /// list, then full slabs in the order of their frames. Lists from the head. For quiescent caches.
+    /// list, then full slabs in the order of their frames. Lists from the head. For quiescent
+    /// caches.
     pub fn for_each_slab(&self, cache: CacheId, visit: &mut dyn FnMut(SlabState)) {
         if self.cache(cache).is_err() {
             return;
@@ -133,8 +135,8 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         length
     }
 
-    /// Whether `object` is handed out. Without live maps a walk over its slab's list and those of all
-    /// CPUs, for quiescent caches.
+    /// Whether `object` is handed out. Without live maps a walk over its slab's list and those of
+    /// all CPUs, for quiescent caches.
     #[must_use]
     pub fn is_live(&self, cache: CacheId, object: ObjAddr) -> bool {
         let Some(info) = self.info_of(object).filter(|info| info.is_of(cache)) else {

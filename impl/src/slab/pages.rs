@@ -33,8 +33,8 @@ const PAGE_FLAGS: Gfp = Gfp::RECLAIM
     .union(Gfp::HARDWALL)
     .union(Gfp::THISNODE);
 
-/// The flags of the first request for a slab's pages, of the cache's order, and those of the second, of
-/// its least order (§4.4).
+/// The flags of the first request for a slab's pages, of the cache's order, and those of the
+/// second, of its least order (§4.4).
 #[must_use]
 pub fn page_flags(
     rules: &SlabRules,
@@ -114,8 +114,8 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         self.storage.homes[node.index()].bytes[reclaimable].fetch_add(bytes as u64);
     }
 
-    /// Link all objects of a fresh slab; the first. Ascending, or in the cache's random sequence from
-    /// a random place on (§4.9).
+    /// Link all objects of a fresh slab; the first. Ascending, or in the cache's random sequence
+    /// from a random place on (§4.9).
     pub(super) fn build_list(&self, own: &mut CpuCache, cache: CacheId, slab: u32) -> u64 {
         let objects = self.slab(slab).state().objects;
         let config = &self.storage.caches[usize::from(cache.0)];
@@ -163,8 +163,8 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         doomed.push(self.frames(), slab);
     }
 
-    /// Give back the pages of slabs that left; those of RCU caches wait for a grace period. No lock is
-    /// held.
+    /// Give back the pages of slabs that left; those of RCU caches wait for a grace period. No lock
+    /// is held.
     #[inline]
     pub(super) fn discard(&self, cpu: CpuId, doomed: &mut Chain, pages: &mut dyn SlabPages) {
         if !doomed.is_empty() {
@@ -196,8 +196,8 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         pages.free(cpu, self.pfn(slab), order);
     }
 
-    /// A grace period has passed: the pages of slabs of RCU caches that waited when it began are given
-    /// back. How many slabs.
+    /// A grace period has passed: the pages of slabs of RCU caches that waited when it began are
+    /// given back. How many slabs.
     pub fn rcu_pass(&self, cpu: CpuId, pages: &mut dyn SlabPages) -> u64 {
         let mut waited = core::mem::replace(&mut *self.waiting.lock(), Chain::EMPTY);
         // The list grew at its head: turn it, so that who waited longest goes first.

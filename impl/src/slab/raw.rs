@@ -22,9 +22,9 @@ impl RawMemory {
     /// # Safety
     /// Every byte of every frame that the slab allocator is given by its
     /// [`SlabPages`](mmspec_model::contract::SlabPages) is readable and writable at `base` plus its
-    /// address for as long as the allocator exists; `base` is aligned to a page. Nobody else touches
-    /// these frames, but for the bytes of objects while these are handed out. Objects are given back
-    /// once, by whoever holds them, and are not touched afterwards.
+    /// address for as long as the allocator exists; `base` is aligned to a page. Nobody else
+    /// touches these frames, but for the bytes of objects while these are handed out. Objects are
+    /// given back once, by whoever holds them, and are not touched afterwards.
     #[must_use]
     pub const unsafe fn new(base: *mut u8) -> Self {
         Self { base }

@@ -42,7 +42,7 @@ pub struct SequenceSlot(pub(super) AtomicU16);
 /// (`frames`, `live`, `owners`) must be new; they may be many, so that the allocator does not touch
 /// them before it uses them. What the others hold before does not matter.
 pub struct SlabStorage<P: Platform, B: Backing> {
-    /// One record for each frame from [`SlabStorageSize::base`] to the end of memory: 32 bytes.
+    /// One record for each frame from [`SlabStorageSize::base`] to the end of memory: 64 bytes.
     pub frames: B::Slice<SlabFrame<P>>,
     /// One record for each cache there may ever be: ids are not used again.
     pub caches: B::Slice<CacheSlot<P>>,

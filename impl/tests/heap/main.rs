@@ -1,4 +1,5 @@
-//! A process whose every allocation comes from the slab heap: threads, collections, storms of realloc.
+//! A process whose every allocation comes from the slab heap: threads, collections, storms of
+//! realloc.
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code)] // Calls the allocator itself, and uses what it gives.
 

@@ -1,4 +1,5 @@
-//! Each way of a free (memcg-slub.md §4.7), and how slabs are put away (§4.8), with exact statistics.
+//! Each way of a free (memcg-slub.md §4.7), and how slabs are put away (§4.8), with exact
+//! statistics.
 
 use super::scene::{Scene, machine, moved, spec};
 use mmspec_model::{

@@ -132,3 +132,16 @@ fn short_storage_is_refused() {
     }
     assert_eq!(slabs.shared().cache_create(spec(64, CacheFlags::empty())), Err(SlabError::TooMany));
 }
+
+#[test]
+fn free_pointers_may_lie_at_the_start() {
+    let mut scene = Scene::plain();
+    scene.cache = scene.slabs.cache_create_for_speed(spec(512, CacheFlags::empty())).unwrap();
+    assert_eq!(scene.slabs.cache_layout(scene.cache).unwrap().free_pointer, 0);
+    let objects = scene.alloc_n(0, 40);
+    scene.free_all(1, &objects);
+    assert!(!scene.slabs.cache_shrink(CpuId(0), scene.cache, &mut scene.pages));
+    // Outside it stays outside.
+    let outside = scene.slabs.cache_create_for_speed(spec(512, CacheFlags::CTOR)).unwrap();
+    assert_eq!(scene.slabs.cache_layout(outside).unwrap().free_pointer, 512);
+}

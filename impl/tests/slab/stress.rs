@@ -20,6 +20,17 @@ const STEPS: usize = 30_000;
 
 /// `threads` threads work as CPUs by turns of `cpus`; each hands every third object to the next.
 fn stress(threads: usize, cpus: u16, size: u32, flags: CacheFlags, rules: SlabRules) {
+    stress_with(threads, cpus, size, flags, rules, 0);
+}
+
+fn stress_with(
+    threads: usize,
+    cpus: u16,
+    size: u32,
+    flags: CacheFlags,
+    rules: SlabRules,
+    deferred: u32,
+) {
     let machine = Machine::new(cpus, &[(ZoneKind::Normal, 0, 1 << 13)]);
     let pages: OwnedAllocator =
         OwnedAllocator::new(machine.as_ref(), Rules::linux_6_12(), Tunables::default()).unwrap();
@@ -27,6 +38,7 @@ fn stress(threads: usize, cpus: u16, size: u32, flags: CacheFlags, rules: SlabRu
     let slabs: OwnedSlabs = OwnedSlabs::new(machine.as_ref(), rules, 1).unwrap();
     let spec = CacheSpec { name: "stress", object_size: size, align: 8, flags };
     let cache = slabs.cache_create(spec).unwrap();
+    slabs.set_deferred(cache, deferred);
     let inboxes: Vec<_> = (0..threads).map(|_| Mutex::new(Vec::<ObjAddr>::new())).collect();
     let start = Barrier::new(threads);
     let refused = AtomicU64::new(0);
@@ -83,6 +95,7 @@ fn stress(threads: usize, cpus: u16, size: u32, flags: CacheFlags, rules: SlabRu
     for object in &left {
         slabs.object_free(CpuId(0), cache, *object, &mut source).unwrap();
     }
+    (0..cpus).for_each(|cpu| slabs.cache_flush_cpu(CpuId(cpu), cache, &mut source));
     let mut live = 0;
     let mut partial = 0;
     slabs.for_each_slab(cache, &mut |slab| {
@@ -116,4 +129,10 @@ fn rcu_and_debug_caches() {
     stress(2, 2, 256, CacheFlags::DEBUG, SlabRules::LINUX_6_17);
     let hardened = SlabRules { hardened: true, random_freelist: true, ..SlabRules::LINUX_6_17 };
     stress(2, 2, 128, CacheFlags::empty(), hardened);
+}
+
+#[test]
+fn deferred_frees() {
+    stress_with(2, 2, 64, CacheFlags::empty(), SlabRules::LINUX_6_17, 100);
+    stress_with(4, 2, 512, CacheFlags::empty(), SlabRules::LINUX_6_17, 1000);
 }
