@@ -1,4 +1,5 @@
-//! The texts of /proc/buddyinfo, pagetypeinfo, zoneinfo, vmstat and slabinfo, byte for byte.
+//! The texts of /proc/buddyinfo, pagetypeinfo, zoneinfo, vmstat and slabinfo, and the files of memory cgroups,
+//! byte for byte.
 //!
 //! One set of line writers (`line`, private) stands under two uses:
 //!
@@ -12,6 +13,7 @@
 //! dirty, compaction's scans and other items, the dirty thresholds, `numa_interleave`) is printed as 0.
 
 mod line;
+mod memcg;
 mod names;
 mod slabinfo;
 mod view;
@@ -31,6 +33,7 @@ mod zoneinfo;
 #[cfg(feature = "std")]
 mod zoneinfo_parse;
 
+pub use memcg::{MemoryEvents, MemoryStat, NotPages, Pages};
 pub use names::Names;
 pub use slabinfo::{SLABINFO_HEADER, SlabInfo};
 pub use view::{ProcFile, View};

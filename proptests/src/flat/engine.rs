@@ -33,11 +33,11 @@ where
     hunt::<L>(config, &|case, exercised| L::play(case, exercised))
 }
 
+/// Plays a case: how many operations did something, or what is wrong.
+pub type Player<'a, L> = &'a dyn Fn(&Case<L>, &mut Exercised) -> Result<u64, Finding>;
+
 /// The same with another player: of an allocator with a planted fault.
-pub fn hunt<L: Language>(
-    config: &Config<'_>,
-    play: &dyn Fn(&Case<L>, &mut Exercised) -> Result<u64, Finding>,
-) -> EngineReport
+pub fn hunt<L: Language>(config: &Config<'_>, play: Player<'_, L>) -> EngineReport
 where
     OwnCase: From<Case<L>>,
 {

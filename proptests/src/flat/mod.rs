@@ -13,7 +13,7 @@ mod engine;
 mod shrink;
 mod text;
 
-pub use engine::{fuzz, hunt, replay, run};
+pub use engine::{Player, fuzz, hunt, replay, run};
 pub use text::begins;
 
 use crate::compaction::Choices;

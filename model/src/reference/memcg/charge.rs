@@ -3,6 +3,7 @@
 use super::{Reference, high::High};
 use crate::contract::{ChargeTask, MemcgDone, MemcgReply, MemcgStep, OomOutcome};
 use crate::vocab::{ChargeReclaim, CounterKind, CpuId, Gfp, MemcgEvent, MemcgId};
+use std::boxed::Box;
 
 /// Pages that a reclaim is asked for at least (SWAP_CLUSTER_MAX).
 pub(super) const CLUSTER: u64 = 32;
@@ -27,6 +28,14 @@ pub(super) enum Purpose {
 enum At {
     Reclaim,
     Oom,
+}
+
+/// What comes next of a charge.
+pub(super) enum Next {
+    /// It asks, or has ended.
+    Step(MemcgStep),
+    /// It was made, and ends with the handler of memory.high.
+    High(Box<High>),
 }
 
 /// A charge in progress.
@@ -99,7 +108,7 @@ impl Charge {
 
 impl Reference {
     /// Steps 1 to 9: until the charge is made, refused, or has to wait.
-    pub(super) fn charge_on(&mut self, charge: &mut Charge) -> Result<MemcgStep, High> {
+    pub(super) fn charge_on(&mut self, charge: &mut Charge) -> Next {
         if charge.memcg == MemcgId::ROOT {
             return self.charged(charge, MemcgId::ROOT);
         }
@@ -135,7 +144,7 @@ impl Reference {
         charge.raised = true;
         charge.rounds = 0;
         charge.reclaimed = 0;
-        Ok(self.ask_reclaim(charge))
+        Next::Step(self.ask_reclaim(charge))
     }
 
     /// Step 9, or one round of the loop of 2014.
@@ -154,11 +163,7 @@ impl Reference {
     }
 
     /// An answer came.
-    pub(super) fn charge_reply(
-        &mut self,
-        charge: &mut Charge,
-        reply: MemcgReply,
-    ) -> Result<MemcgStep, High> {
+    pub(super) fn charge_reply(&mut self, charge: &mut Charge, reply: MemcgReply) -> Next {
         match charge.at {
             At::Reclaim => {
                 let (pages, signal) = match reply {
@@ -176,14 +181,14 @@ impl Reference {
     }
 
     /// Steps 10 to 17.
-    fn reclaimed(&mut self, charge: &mut Charge, pages: u64) -> Result<MemcgStep, High> {
+    fn reclaimed(&mut self, charge: &mut Charge, pages: u64) -> Next {
         charge.reclaimed += pages;
         let need = u64::from(charge.pages);
         let margin = self.tree.margin(charge.over);
         if self.rules.reclaim == ChargeReclaim::UntilOnePage {
             let fruitless = charge.reclaimed == 0 && charge.rounds >= 2;
             if margin == 0 && !fruitless && charge.rounds < ROUNDS_2014 {
-                return Ok(self.ask_reclaim(charge));
+                return Next::Step(self.ask_reclaim(charge));
             }
         }
         if margin >= need {
@@ -222,11 +227,11 @@ impl Reference {
             return self.after_oom(charge);
         }
         charge.at = At::Oom;
-        Ok(MemcgStep::Oom { memcg: charge.over, order })
+        Next::Step(MemcgStep::Oom { memcg: charge.over, order })
     }
 
     /// In 2014 the kill came later, and the charge failed (§2.14).
-    fn after_oom(&mut self, charge: &mut Charge) -> Result<MemcgStep, High> {
+    fn after_oom(&mut self, charge: &mut Charge) -> Next {
         if self.rules.reclaim != ChargeReclaim::WholeRequest {
             return self.no_memory(charge);
         }
@@ -236,16 +241,16 @@ impl Reference {
     }
 
     /// Step 18.
-    fn no_memory(&mut self, charge: &mut Charge) -> Result<MemcgStep, High> {
+    fn no_memory(&mut self, charge: &mut Charge) -> Next {
         let high = self.rules.high_may_exceed && charge.gfp.contains(Gfp::HIGH);
         if high || charge.gfp.contains(Gfp::NOFAIL) {
             return if self.may_bypass(charge) { self.bypass(charge) } else { self.force(charge) };
         }
-        Ok(MemcgStep::Done(MemcgDone::NoMemory { over_high: charge.over_high }))
+        Next::Step(MemcgStep::Done(MemcgDone::NoMemory { over_high: charge.over_high }))
     }
 
     /// Step 19.
-    fn force(&mut self, charge: &mut Charge) -> Result<MemcgStep, High> {
+    fn force(&mut self, charge: &mut Charge) -> Next {
         if !charge.raised && self.rules.forced_raises_max {
             self.raise_event(charge.over, MemcgEvent::Max);
         }
@@ -260,12 +265,12 @@ impl Reference {
     }
 
     /// Until 3.19 or so: the root takes it, that is, nobody.
-    fn bypass(&mut self, charge: &Charge) -> Result<MemcgStep, High> {
+    fn bypass(&mut self, charge: &Charge) -> Next {
         self.charged(charge, MemcgId::ROOT)
     }
 
     /// Step 20.
-    fn done(&mut self, charge: &mut Charge) -> Result<MemcgStep, High> {
+    fn done(&mut self, charge: &mut Charge) -> Next {
         if charge.batch > charge.pages {
             let rest = charge.batch - charge.pages;
             self.refill_stock(charge.cpu, charge.memcg, rest, charge.nested());
@@ -278,13 +283,7 @@ impl Reference {
         if let Some(level) = high
             && charge.task.contains(ChargeTask::INTERRUPT)
         {
-            let step = self.charged(charge, charge.memcg);
-            return step.map(|step| match step {
-                MemcgStep::Done(MemcgDone::Charged { memcg, over_high, .. }) => {
-                    MemcgStep::Done(MemcgDone::Charged { memcg, over_high, high_work: Some(level) })
-                }
-                other => other,
-            });
+            return self.charged_with(charge, charge.memcg, Some(level));
         }
         if high.is_some() {
             charge.over_high += u64::from(charge.batch);
@@ -295,16 +294,25 @@ impl Reference {
             && !charge.task.contains(ChargeTask::MEMALLOC)
             && charge.waits()
         {
-            return Err(High::in_charge(charge, self.rules.retries));
+            return Next::High(Box::new(High::in_charge(charge, self.rules.retries)));
         }
         self.charged(charge, charge.memcg)
     }
 
     /// The charge is made: what it was for.
-    fn charged(&mut self, charge: &Charge, memcg: MemcgId) -> Result<MemcgStep, High> {
+    fn charged(&mut self, charge: &Charge, memcg: MemcgId) -> Next {
+        self.charged_with(charge, memcg, None)
+    }
+
+    fn charged_with(
+        &mut self,
+        charge: &Charge,
+        memcg: MemcgId,
+        high_work: Option<MemcgId>,
+    ) -> Next {
         self.account(charge, memcg);
         let over_high = charge.over_high;
-        Ok(MemcgStep::Done(MemcgDone::Charged { memcg, over_high, high_work: None }))
+        Next::Step(MemcgStep::Done(MemcgDone::Charged { memcg, over_high, high_work }))
     }
 
     /// After try_charge, the handler of memory.high in it included (§2.9).

@@ -12,7 +12,7 @@ use crate::vocab::{
     CounterKind, CpuId, MAX_MEMCGS, MemcgEvent, MemcgId, MemcgRules, MemcgState, PAGE_COUNTER_MAX,
     PageCounterState, StockState,
 };
-use charge::{Charge, Purpose};
+use charge::{Charge, Next, Purpose};
 use counter::Counter;
 use high::{High, What, Write};
 use std::vec;
@@ -245,22 +245,22 @@ impl Reference {
             (State::Done(done), _) => return MemcgStep::Done(*done),
             (State::Charge(charge), None) => self.charge_on(charge),
             (State::Charge(charge), Some(reply)) => self.charge_reply(charge, reply),
-            (State::High(high), None) => Ok(self.high_on(high)),
-            (State::High(high), Some(reply)) => Ok(self.high_reply(high, reply)),
-            (State::Write(write), None) => Ok(self.write_on(write)),
-            (State::Write(write), Some(reply)) => Ok(self.write_reply(write, reply)),
+            (State::High(high), None) => Next::Step(self.high_on(high)),
+            (State::High(high), Some(reply)) => Next::Step(self.high_reply(high, reply)),
+            (State::Write(write), None) => Next::Step(self.write_on(write)),
+            (State::Write(write), Some(reply)) => Next::Step(self.write_reply(write, reply)),
         };
         match step {
-            Ok(MemcgStep::Done(done)) => {
+            Next::Step(MemcgStep::Done(done)) => {
                 if let State::High(High { charge: Some(charge), .. }) = &running.0 {
                     self.account(&charge.clone(), charge.memcg);
                 }
                 running.0 = State::Done(done);
                 MemcgStep::Done(done)
             }
-            Ok(step) => step,
-            Err(high) => {
-                running.0 = State::High(high);
+            Next::Step(step) => step,
+            Next::High(high) => {
+                running.0 = State::High(*high);
                 self.step(running, None)
             }
         }
