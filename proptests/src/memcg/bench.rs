@@ -368,7 +368,7 @@ impl<M: MemoryCgroups> Bench<M> {
 }
 
 /// Flags and task of a charge. Who interrupts the holder of a stock never waits.
-fn asks(op: &Op<Verb>) -> (Gfp, ChargeTask) {
+pub(super) fn asks(op: &Op<Verb>) -> (Gfp, ChargeTask) {
     let task = task(op.flags);
     let mut gfp = op.gfp;
     if task.intersects(ChargeTask::NESTED | ChargeTask::INTERRUPT) {

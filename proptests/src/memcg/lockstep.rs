@@ -113,12 +113,13 @@ fn judge<M: MemoryCgroups>(
         Came::Skipped | Came::Said(_) => MemcgDid::Other,
     };
     let seen = MemcgSeen { rules: case.rules, before: Some(before), after, held: &bench.held, did };
-    judged(&seen, exercised)
+    judged(&seen, |_| true, exercised)
 }
 
-/// Every law of the family.
+/// Every law of the family that is `wanted`.
 pub(crate) fn judged(
     seen: &MemcgSeen<'_>,
+    wanted: impl Fn(&str) -> bool,
     exercised: &mut Exercised,
 ) -> Result<(), (&'static str, String)> {
     let observation = Observation {
@@ -133,7 +134,8 @@ pub(crate) fn judged(
         memcg: Some(seen),
         slab: None,
     };
-    for law in laws::all().filter(|law| law.family == laws::Family::Memcg) {
+    let family = laws::all().filter(|law| law.family == laws::Family::Memcg);
+    for law in family.filter(|law| wanted(law.id)) {
         let mut count = 0;
         let verdict = law.judge(&observation, &mut count);
         *exercised.entry(law.id).or_default() += count;

@@ -1,11 +1,15 @@
 //! Memory cgroups: cases (`.mcg`), the specification and the implementation in lockstep, and the laws after
 //! every operation.
 
+mod actor;
 mod bench;
 mod generate;
 mod language;
+mod ledger;
 mod lockstep;
+mod threads;
 
 pub use bench::Bench;
 pub use language::{Memcg, Verb};
 pub use lockstep::play;
+pub use threads::{Groups, explore};

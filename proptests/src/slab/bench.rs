@@ -104,7 +104,7 @@ impl<S: SlabCaches> Bench<'_, S> {
             return Ok(false);
         };
         let id = known.id;
-        let before = self.picture(id);
+        let before = picture(&self.slabs, id);
         self.pages.cache = op.id;
         self.pages.asked.clear();
         let Some(did) = self.operate(op, at)? else { return Ok(false) };
@@ -271,15 +271,6 @@ impl<S: SlabCaches> Bench<'_, S> {
         }
     }
 
-    fn picture(&self, id: CacheId) -> CachePicture {
-        let mut slabs = Vec::new();
-        self.slabs.for_each_slab(id, &mut |slab| slabs.push(slab));
-        CachePicture {
-            slabs,
-            nodes: vec![self.slabs.cache_node(id, NodeId(0))],
-            stats: SlabStat::ALL.map(|stat| self.slabs.cache_stat(id, stat)),
-        }
-    }
 
     fn judge(
         &mut self,
@@ -289,7 +280,7 @@ impl<S: SlabCaches> Bench<'_, S> {
         before: &CachePicture,
     ) -> Result<(), Finding> {
         let known = &self.caches[at];
-        let after = self.picture(known.id);
+        let after = picture(&self.slabs, known.id);
         let blocks = self.pages.of(at as u16);
         let mut live = known.live.clone();
         live.sort_unstable();
@@ -319,8 +310,19 @@ impl<S: SlabCaches> Bench<'_, S> {
     }
 }
 
+/// All that is to be seen of a cache.
+pub(super) fn picture<S: SlabCaches>(of: &S, id: CacheId) -> CachePicture {
+    let mut slabs = Vec::new();
+    of.for_each_slab(id, &mut |slab| slabs.push(slab));
+    CachePicture {
+        slabs,
+        nodes: vec![of.cache_node(id, NodeId(0))],
+        stats: SlabStat::ALL.map(|stat| of.cache_stat(id, stat)),
+    }
+}
+
 /// Every law of the family, and how often each compared something.
-pub(crate) fn judged(
+pub(super) fn judged(
     seen: &SlabSeen<'_>,
     world: &dyn World,
     counts: &mut Exercised,

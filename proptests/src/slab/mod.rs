@@ -5,6 +5,8 @@ mod bench;
 mod generate;
 mod language;
 mod pages;
+mod threads;
 
 pub use bench::play;
 pub use language::{Slab, Verb};
+pub use threads::{Caches, explore};
