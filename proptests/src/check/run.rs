@@ -55,8 +55,8 @@ pub fn check(options: &Options<'_>) -> Result<CheckReport, FolderError> {
             Engine::Schedules => run_schedules(&config),
             Engine::Histories => run_histories(&config),
             Engine::Compaction => run_compaction(&config),
-            Engine::Memcg => flat::run::<Memcg>(&config),
-            Engine::Slab => flat::run::<Slab>(&config),
+            Engine::Memcg => run_memcg(&config),
+            Engine::Slab => run_slab(&config),
             Engine::Trace => selfcheck::run(&config),
         };
         if let Some(folder) = &options.failures {
@@ -181,6 +181,18 @@ fn run_laws(config: &Config<'_>) -> EngineReport {
 fn run_compaction(config: &Config<'_>) -> EngineReport {
     let mut report = compaction::run(config);
     canaries::of_compaction(config, &mut report);
+    report
+}
+
+fn run_memcg(config: &Config<'_>) -> EngineReport {
+    let mut report = flat::run::<Memcg>(config);
+    canaries::of_memcg(config, &mut report);
+    report
+}
+
+fn run_slab(config: &Config<'_>) -> EngineReport {
+    let mut report = flat::run::<Slab>(config);
+    canaries::of_slab(config, &mut report);
     report
 }
 

@@ -27,7 +27,7 @@ pub(crate) use engine::executions;
 pub use engine::{Executed, Explored, Oracle, Strategy, explore, replay, run, run_histories};
 pub use generate::script;
 pub use locks::{LockClass, LockName, LockViolation};
-pub use platform::{Coarse, Fine};
+pub use platform::{Coarse, Fine, FineWord};
 pub use schedulers::{Schedule, ScheduleError};
 pub use shrinking::shrink_case;
 pub use subject::{Boot, Subject};

@@ -53,12 +53,17 @@ impl<S> World for Bench<'_, S> {
 /// What an operation did, for the laws.
 type Did = Option<SlabDid>;
 
+/// The machine of a case.
+pub(crate) fn machine(case: &Case<Slab>) -> Machine {
+    Machine::new(case.cpus, &[(ZoneKind::Normal, 0, FRAMES)])
+}
+
 /// The allocator of `impl`, with its free pointers in a table.
 pub(super) fn of_implementation(
     case: &Case<Slab>,
     exercised: &mut Exercised,
 ) -> Result<u64, Finding> {
-    let machine = Machine::new(case.cpus, &[(ZoneKind::Normal, 0, FRAMES)]);
+    let machine = machine(case);
     let slabs = OwnedSlabs::<StdPlatform>::new(machine.as_ref(), case.rules, 1)
         .map_err(|error| finding("invalid", error.to_string()))?;
     play(case, slabs, exercised)

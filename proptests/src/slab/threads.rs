@@ -37,6 +37,11 @@ pub trait Caches: Send + Sync + Sized + 'static {
 
     /// One thread's way to them.
     fn handle(&self) -> Self::Handle<'_>;
+
+    /// All threads are done: what lies aside goes where it belongs.
+    fn settle(&self, pages: &mut dyn SlabPages) {
+        let _ = pages;
+    }
 }
 
 impl<P> Caches for OwnedSlabs<P>
@@ -326,6 +331,7 @@ fn execute<S: Caches>(case: &Case<Slab>, exercised: &mut Exercised) -> Result<()
     if let Some(finding) = take().finding.take() {
         return Err(finding);
     }
+    slabs.settle(&mut Source { ledger: &ledger, cache: 0 });
     let mut handle = slabs.handle();
     quiet(case, &handle, &mut take(), exercised)?;
     let caches = take().caches.len();
