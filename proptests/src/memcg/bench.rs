@@ -303,9 +303,10 @@ impl<M: MemoryCgroups> Bench<M> {
                 let at = usize::from(memcg.0);
                 self.cache[at] = self.cache[at].min(self.held[at].folios);
             }
-            Verb::Replace if pages > 0 && op.id > 0 && self.in_use(memcg, held.folios) => {
+            Verb::Replace if pages > 0 && (op.id == 0 || self.in_use(memcg, held.folios)) => {
                 self.groups.charge_replacement(memcg, pages);
-                self.held_mut(memcg).folios += u64::from(pages);
+                // The root's are nobody's (bug M20).
+                self.held_mut(memcg).folios += if op.id > 0 { u64::from(pages) } else { 0 };
             }
             Verb::FreeObject if held.objects > 0 => {
                 let objects = &mut self.objects[usize::from(memcg.0)];

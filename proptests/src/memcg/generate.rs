@@ -18,8 +18,9 @@ const GFPS: [Gfp; 8] = [
 /// Pages: around a batch, a costly order, a huge page.
 const PAGES: [u64; 14] = [1, 1, 1, 2, 3, 8, 9, 31, 32, 63, 64, 65, 100, 512];
 const BYTES: [u64; 10] = [8, 72, 100, 520, 1032, 2120, 4095, 4096, 4097, 9000];
-const LIMITS: [u64; 14] =
-    [0, 1, 8, 10, 32, 64, 65, 100, 128, 200, 512, 1000, 5000, PAGE_COUNTER_MAX];
+/// One whose lower half is 0 (bug M5).
+const LIMITS: [u64; 15] =
+    [0, 1, 8, 10, 32, 64, 65, 100, 128, 200, 512, 1000, 5000, 1 << 32, PAGE_COUNTER_MAX];
 
 /// How often each is done.
 const WEIGHTS: [(Verb, u64); 30] = [
