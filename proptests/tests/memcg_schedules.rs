@@ -22,7 +22,9 @@ where
 #[test]
 fn groups_lose_nothing() {
     let report = clean::<Memcg>(20_000);
-    for law in ["memcg-usage", "memcg-references", "memcg-objects", "memcg-children", "memcg-nowait"] {
+    for law in
+        ["memcg-usage", "memcg-references", "memcg-objects", "memcg-children", "memcg-nowait"]
+    {
         assert!(report.laws.get(law).is_some_and(|count| *count > 1000), "{law}");
     }
 }

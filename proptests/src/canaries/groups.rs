@@ -117,7 +117,8 @@ impl<M: MemoryCgroups> MemoryCgroups for FaultyGroups<M> {
         if self.fault == MemcgFault::CheckThenAdd
             && let MemcgCall::Charge { memcg, pages, over_high, .. } = call
         {
-            let fits = |state: MemcgState| state.memory.usage + u64::from(pages) <= state.memory.max;
+            let fits =
+                |state: MemcgState| state.memory.usage + u64::from(pages) <= state.memory.max;
             if memcg != MemcgId::ROOT && self.levels(memcg).all(fits) {
                 self.inner.charge_replacement(memcg, pages);
                 // A call that does nothing.

@@ -12,7 +12,7 @@ use crate::engine::{
 use crate::explorer::{self, Bounds};
 use crate::flat::{self, Language};
 use crate::lawful::{self, Depth, Exercised};
-use crate::memcg::Memcg;
+use crate::memcg::{self, Memcg};
 use crate::schedules::{self, Coarse, Fine};
 use crate::script::Script;
 use crate::slab::Slab;
@@ -184,8 +184,17 @@ fn run_compaction(config: &Config<'_>) -> EngineReport {
     report
 }
 
+/// Three quarters of the time for generated cases, one for all short sequences.
 fn run_memcg(config: &Config<'_>) -> EngineReport {
-    let mut report = flat::run::<Memcg>(config);
+    let part = |quarters| {
+        let time = config.budget.time.map(|time| time * quarters / 4);
+        Config { budget: Budget { time, ..config.budget }, ..*config }
+    };
+    let mut report = flat::run::<Memcg>(&part(3));
+    if report.cancelled {
+        return report;
+    }
+    report.merge(memcg::exhaust(&part(1), memcg::Bounds::default()));
     canaries::of_memcg(config, &mut report);
     report
 }

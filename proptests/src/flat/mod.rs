@@ -15,12 +15,12 @@
 
 mod engine;
 mod shrink;
-mod threads;
 mod text;
+mod threads;
 
 pub use engine::{fuzz, hunt, replay, run};
-pub use threads::{Explore, Thread, columns, hunt as hunt_threads};
 pub use text::begins;
+pub use threads::{Explore, Thread, columns, hunt as hunt_threads};
 
 use crate::compaction::Choices;
 use crate::engine::Finding;

@@ -7,6 +7,7 @@ use mmspec_model::contract::{
 };
 use mmspec_model::laws::{MemcgHeld, MemcgPicture};
 use mmspec_model::vocab::{CounterKind, CpuId, Gfp, MAX_MEMCGS, MemcgEvent, MemcgId};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// More steps than any call takes.
 const MOST_STEPS: usize = 5_000;
@@ -39,7 +40,7 @@ pub enum Came {
 }
 
 /// Groups and their embedder.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Bench<M> {
     /// The groups under test.
     pub groups: M,
@@ -80,6 +81,21 @@ impl<M: MemoryCgroups> Bench<M> {
                 .collect(),
             stocks: (0..self.cpus).map(|cpu| self.groups.stock_state(CpuId(cpu))).collect(),
         }
+    }
+
+    /// What shows, and what the embedder has, without what only grows or only tells of the past.
+    pub(super) fn key(&self) -> u64 {
+        let mut picture = self.picture();
+        for group in &mut picture.groups {
+            (group.local, group.events) = Default::default();
+            for counter in [&mut group.memory, &mut group.swap] {
+                (counter.watermark, counter.local_watermark, counter.failcnt) = (0, 0, 0);
+            }
+        }
+        // Always with the same keys.
+        let mut hasher = DefaultHasher::new();
+        (picture, &self.held, &self.cache, &self.objects).hash(&mut hasher);
+        hasher.finish()
     }
 
     fn held_mut(&mut self, memcg: MemcgId) -> &mut MemcgHeld {

@@ -97,7 +97,8 @@ impl Judged {
             within: levels.map(|level| !writes(Verb::Max, level) && fits(level)).collect(),
             constant,
             stock,
-            failures: !verbs(&[Verb::Object, Verb::Remove]) && !threads.iter().any(|op| op.verb == Verb::Create),
+            failures: !verbs(&[Verb::Object, Verb::Remove])
+                && !threads.iter().any(|op| op.verb == Verb::Create),
             batch,
         }
     }
@@ -210,7 +211,9 @@ impl Ledger {
         let judged = self.rules.strict.iter().zip(&self.rules.max).zip(&sums).enumerate();
         let over = judged.into_iter().find(|(_, ((strict, max), sum))| **strict && *sum > *max);
         if let Some((level, ((_, max), sum))) = over {
-            let what = format!("{sum} pages are charged to g{level} and not given back, its limit is {max}");
+            let what = format!(
+                "{sum} pages are charged to g{level} and not given back, its limit is {max}"
+            );
             let found = Finding { kind: "committed".to_owned(), what, at: None };
             self.finding.get_or_insert(found);
         }

@@ -3,6 +3,7 @@
 
 mod actor;
 mod bench;
+mod exhaust;
 mod generate;
 mod language;
 mod ledger;
@@ -10,6 +11,7 @@ mod lockstep;
 mod threads;
 
 pub use bench::Bench;
+pub use exhaust::{Bounds, explore as exhaust};
 pub use language::{Memcg, Verb};
 pub use lockstep::play;
 pub use threads::{Groups, explore};

@@ -140,7 +140,9 @@ fn execute<G: Groups>(case: &Case<Memcg>, exercised: &mut Exercised) -> Result<(
 
 fn picture<M: MemoryCgroups>(groups: &M, cpus: u16) -> MemcgPicture {
     MemcgPicture {
-        groups: (0..groups.memcg_count()).map(|id| groups.memcg_state(MemcgId(id as u16))).collect(),
+        groups: (0..groups.memcg_count())
+            .map(|id| groups.memcg_state(MemcgId(id as u16)))
+            .collect(),
         stocks: (0..cpus).map(|cpu| groups.stock_state(CpuId(cpu))).collect(),
     }
 }
@@ -157,8 +159,10 @@ fn quiet<M: MemoryCgroups>(
 ) -> Result<(), Finding> {
     let after = picture(groups, case.cpus);
     let finding = |kind: &str, what: String| Finding { kind: kind.to_owned(), what, at: None };
-    let seen = |did| MemcgSeen { rules: case.rules, before: None, after: &after, held: &ledger.held, did };
-    judged(&seen(MemcgDid::Other), |_| true, exercised).map_err(|(law, what)| finding(law, what))?;
+    let seen =
+        |did| MemcgSeen { rules: case.rules, before: None, after: &after, held: &ledger.held, did };
+    judged(&seen(MemcgDid::Other), |_| true, exercised)
+        .map_err(|(law, what)| finding(law, what))?;
     for (call, steps, done) in &ledger.ended {
         if matches!(done, MemcgDone::NoGroup) {
             continue;

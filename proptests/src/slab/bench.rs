@@ -276,7 +276,6 @@ impl<S: SlabCaches> Bench<'_, S> {
         }
     }
 
-
     fn judge(
         &mut self,
         at: usize,

@@ -152,13 +152,7 @@ impl Source<'_> {
 }
 
 impl SlabPages for Source<'_> {
-    fn alloc(
-        &mut self,
-        cpu: CpuId,
-        order: Order,
-        gfp: Gfp,
-        node: Option<NodeId>,
-    ) -> Option<Pfn> {
+    fn alloc(&mut self, cpu: CpuId, order: Order, gfp: Gfp, node: Option<NodeId>) -> Option<Pfn> {
         let mut ledger = self.ledger();
         ledger.pages.cache = self.cache;
         ledger.pages.alloc(cpu, order, gfp, node)
