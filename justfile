@@ -63,6 +63,8 @@ fuzz-ci: seeds
     fuzz/run script {{seconds}}
     fuzz/run trace {{seconds}}
     fuzz/run compaction {{seconds}}
+    fuzz/run memcg {{seconds}}
+    fuzz/run slab {{seconds}}
 
 # Review changed snapshots (cargo-insta).
 review:

@@ -1,6 +1,6 @@
 //! Writes the seed corpora of the fuzz targets: `cargo run --example seeds -- FOLDER` fills
-//! `FOLDER/differential`, `FOLDER/laws`, `FOLDER/script`, `FOLDER/trace` and
-//! `FOLDER/compaction`.
+//! `FOLDER/differential`, `FOLDER/laws`, `FOLDER/script`, `FOLDER/trace`,
+//! `FOLDER/compaction`, `FOLDER/memcg` and `FOLDER/slab`.
 //!
 //! Seeds come from the scenarios of this package, cut to what a fuzzer can mutate well, from the
 //! scripts of any folders named after FOLDER (regressions), and from the generator.
@@ -8,8 +8,11 @@
 use mmspec_model::contract::Request;
 use mmspec_model::vocab::{CpuId, Gfp, Machine, Order, PfnRange, Rules};
 use mmspec_proptests::engine::Folder;
+use mmspec_proptests::flat::Language;
 use mmspec_proptests::generate::{self, Limits, Rng};
+use mmspec_proptests::memcg::Memcg;
 use mmspec_proptests::script::{Handle, Op, Script};
+use mmspec_proptests::slab::Slab;
 use mmspec_snapshots::{SCENARIOS, record, rules_of};
 use std::error::Error;
 use std::fs;
@@ -39,6 +42,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             write(folder, "compaction", &name, case.to_string().as_bytes())?;
         }
+        flats::<Memcg>(folder, &Folder::new(&more))?;
+        flats::<Slab>(folder, &Folder::new(&more))?;
         for (path, script) in Folder::new(more).scripts()? {
             scripts.push((path.file_stem().unwrap_or_default().to_string_lossy().into(), script));
         }
@@ -62,6 +67,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         write(folder, "trace", name, &bytes)?;
     }
     println!("{}: {} scripts, {} traces", folder.display(), scripts.len(), Rules::PRESETS.len());
+    Ok(())
+}
+
+/// Stored cases of memory cgroups or slabs, as text.
+fn flats<L: Language>(folder: &Path, cases: &Folder) -> Result<(), Box<dyn Error>> {
+    for (path, case) in cases.flats::<L>()? {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        write(folder, L::ENGINE, &name, case.to_string().as_bytes())?;
+    }
     Ok(())
 }
 

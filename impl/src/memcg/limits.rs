@@ -42,6 +42,9 @@ impl<P: Platform, B: Backing> Memcg<P, B> {
     /// # Errors
     /// [`MemcgError::Root`], [`MemcgError::NoGroup`].
     pub fn set_min(&self, memcg: MemcgId, pages: u64) -> Result<(), MemcgError> {
+        // Not while it is removed: what were stored after its protection went would stay for ever. (In the kernel a
+        // write to a file ends before the file goes.)
+        let _tree = self.tree.lock();
         self.settable(memcg)?;
         self.store_protection(memcg, |counter| &counter.set.min, pages);
         Ok(())
@@ -52,6 +55,7 @@ impl<P: Platform, B: Backing> Memcg<P, B> {
     /// # Errors
     /// [`MemcgError::Root`], [`MemcgError::NoGroup`].
     pub fn set_low(&self, memcg: MemcgId, pages: u64) -> Result<(), MemcgError> {
+        let _tree = self.tree.lock();
         self.settable(memcg)?;
         self.store_protection(memcg, |counter| &counter.set.low, pages);
         Ok(())

@@ -6,9 +6,12 @@ use mmspec_impl::{OwnedAllocator, Platform};
 use mmspec_model::reference::Reference;
 use mmspec_proptests::engine::{Budget, Config, EngineReport, Failure, Folder};
 use mmspec_proptests::explorer::{self, Bounds};
+use mmspec_proptests::flat::{self, Language};
 use mmspec_proptests::lawful::{self, Depth};
+use mmspec_proptests::memcg::Memcg;
 use mmspec_proptests::schedules::{self, Coarse, Fine, Schedule};
 use mmspec_proptests::script::Script;
+use mmspec_proptests::slab::Slab;
 use mmspec_proptests::trace::selfcheck;
 use mmspec_proptests::{compaction, differential};
 use std::path::{Path, PathBuf};
@@ -33,11 +36,19 @@ pub(crate) enum Engine {
     Trace,
     /// Generated cases of compaction under the laws.
     Compaction,
+    /// Memory cgroups in lockstep with the reference, and by the laws.
+    Memcg,
+    /// Memory cgroups by threads.
+    MemcgThreads,
+    /// Slab caches by the laws.
+    Slab,
+    /// Slab caches by threads.
+    SlabThreads,
 }
 
 impl Engine {
     /// In the order in which they run if none is named.
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Differential,
         Self::Laws,
         Self::Explorer,
@@ -46,6 +57,10 @@ impl Engine {
         Self::Histories,
         Self::Trace,
         Self::Compaction,
+        Self::Memcg,
+        Self::MemcgThreads,
+        Self::Slab,
+        Self::SlabThreads,
     ];
 
     /// The name on the command line and in the lines printed.
@@ -59,6 +74,10 @@ impl Engine {
             Self::Histories => "histories",
             Self::Trace => "trace",
             Self::Compaction => "compaction",
+            Self::Memcg => "memcg",
+            Self::MemcgThreads => "memcg-threads",
+            Self::Slab => "slab",
+            Self::SlabThreads => "slab-threads",
         }
     }
 
@@ -70,9 +89,13 @@ impl Engine {
     /// What its work is counted in.
     pub(crate) const fn unit(self) -> &'static str {
         match self {
-            Self::Schedules | Self::FineSchedules | Self::Histories => "schedules",
+            Self::Schedules
+            | Self::FineSchedules
+            | Self::Histories
+            | Self::MemcgThreads
+            | Self::SlabThreads => "schedules",
             Self::Trace => "events",
-            Self::Compaction => "cases",
+            Self::Compaction | Self::Memcg | Self::Slab => "cases",
             _ => "operations",
         }
     }
@@ -114,6 +137,12 @@ pub(crate) fn owned<P: Platform>(script: &Script) -> OwnedAllocator<P> {
 /// The platform of sequential runs.
 pub(crate) type Standard = mmspec_impl::platform::StdPlatform;
 
+/// These do not say what runs.
+fn unwatched<'a, 'c>(config: &'a Config<'c>) -> &'a Config<'c> {
+    watch::unwatched();
+    config
+}
+
 fn run(engine: Engine, config: &Config<'_>) -> EngineReport {
     match engine {
         Engine::Differential => differential::run(config, reference, owned::<Standard>),
@@ -134,6 +163,10 @@ fn run(engine: Engine, config: &Config<'_>) -> EngineReport {
             watch::unwatched();
             compaction::run(config)
         }
+        Engine::Memcg => flat::hunt::<Memcg>(unwatched(config), &Memcg::play),
+        Engine::MemcgThreads => flat::hunt_threads::<Memcg>(unwatched(config), &Memcg::explore),
+        Engine::Slab => flat::hunt::<Slab>(unwatched(config), &Slab::play),
+        Engine::SlabThreads => flat::hunt_threads::<Slab>(unwatched(config), &Slab::explore),
     }
 }
 
@@ -161,10 +194,19 @@ pub(crate) fn hunt(engine: Engine, seed: u64, time: Duration, save: Option<&Path
         match engine {
             // Schedules count as cases there, and the explorer's bound is time.
             Engine::Explorer => config.budget = Budget::time(time),
-            Engine::Schedules | Engine::FineSchedules | Engine::Histories => {
+            Engine::Schedules
+            | Engine::FineSchedules
+            | Engine::Histories
+            | Engine::MemcgThreads
+            | Engine::SlabThreads => {
                 config.budget = Budget::cases(done + 1);
             }
-            Engine::Differential | Engine::Laws | Engine::Trace | Engine::Compaction => {}
+            Engine::Differential
+            | Engine::Laws
+            | Engine::Trace
+            | Engine::Compaction
+            | Engine::Memcg
+            | Engine::Slab => {}
         }
         run(engine, &config)
     });
@@ -195,11 +237,11 @@ fn found(mut failure: Failure, save: Option<&Path>) -> Found {
         eprintln!("hunt: {error}");
     }
     Found {
+        switches: failure.schedule().map(Schedule::switches),
         after: failure.operations(),
         kind: failure.finding.kind,
         what: failure.finding.what,
         before: failure.operations_before,
-        switches: failure.schedule.as_ref().map(Schedule::switches),
         file: failure.file,
     }
 }

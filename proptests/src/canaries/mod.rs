@@ -1,16 +1,22 @@
 //! Canaries: allocators with one planted fault, which each engine must find in every full run. A
 //! harness that lets one live is blind, however green it is.
 
+mod caches;
 mod fault;
+mod groups;
 mod locks;
 mod planted;
 mod races;
+mod torn;
 mod unordered;
 
+pub use caches::{FaultyCaches, SlabFault, of_slab};
 pub use fault::Fault;
+pub use groups::{FaultyGroups, MemcgFault, of_memcg};
 pub use locks::{TwoLists, WakesUnderLock, ZoneFirst};
 pub use planted::Planted;
 pub use races::{RACES, Race, RacyDeadlock, RacyLoss, RacyTwice, WeakOnce};
+pub use torn::{Torn, TornWord};
 pub use unordered::{DrainSkips, GivesUp, LostFree, TwiceOut, UNORDERED};
 
 use crate::compaction;
@@ -25,6 +31,8 @@ use mmspec_model::vocab::{CompactFixes, CompactRules};
 
 /// Cases within which a canary must be found.
 const CASES: u64 = 4_000;
+/// Schedules within which a race must be found.
+const SCHEDULES: u64 = 200 * 96;
 
 fn hunt<'a>(config: &Config<'a>, cases: u64) -> Config<'a> {
     let budget = Budget::cases(cases);
@@ -129,7 +137,7 @@ pub fn of_compaction(config: &Config<'_>, report: &mut EngineReport) {
 
 fn of_races(races: &[Race], config: &Config<'_>, report: &mut EngineReport) {
     for race in races {
-        let run = (race.hunt)(&hunt(config, 200 * 96));
+        let run = (race.hunt)(&hunt(config, SCHEDULES));
         if !fate(report, race.name, Ok(run)) {
             return;
         }

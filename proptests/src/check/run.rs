@@ -12,7 +12,7 @@ use crate::engine::{
 use crate::explorer::{self, Bounds};
 use crate::flat::{self, Language};
 use crate::lawful::{self, Depth, Exercised};
-use crate::memcg::Memcg;
+use crate::memcg::{self, Memcg};
 use crate::schedules::{self, Coarse, Fine};
 use crate::script::Script;
 use crate::slab::Slab;
@@ -55,8 +55,8 @@ pub fn check(options: &Options<'_>) -> Result<CheckReport, FolderError> {
             Engine::Schedules => run_schedules(&config),
             Engine::Histories => run_histories(&config),
             Engine::Compaction => run_compaction(&config),
-            Engine::Memcg => flat::run::<Memcg>(&config),
-            Engine::Slab => flat::run::<Slab>(&config),
+            Engine::Memcg => run_memcg(&config),
+            Engine::Slab => run_slab(&config),
             Engine::Trace => selfcheck::run(&config),
         };
         if let Some(folder) = &options.failures {
@@ -181,6 +181,27 @@ fn run_laws(config: &Config<'_>) -> EngineReport {
 fn run_compaction(config: &Config<'_>) -> EngineReport {
     let mut report = compaction::run(config);
     canaries::of_compaction(config, &mut report);
+    report
+}
+
+/// Three quarters of the time for generated cases, one for all short sequences.
+fn run_memcg(config: &Config<'_>) -> EngineReport {
+    let part = |quarters| {
+        let time = config.budget.time.map(|time| time * quarters / 4);
+        Config { budget: Budget { time, ..config.budget }, ..*config }
+    };
+    let mut report = flat::run::<Memcg>(&part(3));
+    if report.cancelled {
+        return report;
+    }
+    report.merge(memcg::exhaust(&part(1), memcg::Bounds::default()));
+    canaries::of_memcg(config, &mut report);
+    report
+}
+
+fn run_slab(config: &Config<'_>) -> EngineReport {
+    let mut report = flat::run::<Slab>(config);
+    canaries::of_slab(config, &mut report);
     report
 }
 

@@ -75,6 +75,12 @@ impl Failure {
         }
     }
 
+    /// Under which schedule it fails.
+    #[must_use]
+    pub fn schedule(&self) -> Option<&Schedule> {
+        self.schedule.as_ref().or_else(|| self.own.as_ref()?.schedule())
+    }
+
     /// Operations of the shrunk case.
     #[must_use]
     pub fn operations(&self) -> usize {

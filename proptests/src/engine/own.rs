@@ -4,6 +4,7 @@ use crate::compaction;
 use crate::conformance;
 use crate::flat;
 use crate::memcg::Memcg;
+use crate::schedules::Schedule;
 use crate::slab::Slab;
 use std::fmt;
 
@@ -40,6 +41,16 @@ impl OwnCase {
             Self::Compaction(case) => case.acts.get(at).map(ToString::to_string),
             Self::Memcg(case) => case.op_text(at),
             Self::Slab(case) => case.op_text(at),
+        }
+    }
+
+    /// Under which schedule its threads run.
+    #[must_use]
+    pub const fn schedule(&self) -> Option<&Schedule> {
+        match self {
+            Self::Runs(_) | Self::Compaction(_) => None,
+            Self::Memcg(case) => case.schedule.as_ref(),
+            Self::Slab(case) => case.schedule.as_ref(),
         }
     }
 

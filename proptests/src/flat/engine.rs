@@ -1,12 +1,13 @@
 //! Generated cases, one after another.
 
 use super::shrink::shrink;
-use super::{Case, Language};
+use super::{Case, Language, hunt_threads};
 use crate::compaction::Choices;
 use crate::drive::catch;
-use crate::engine::{Config, EngineReport, Failure, Finding, OwnCase};
+use crate::engine::{Budget, Config, EngineReport, Failure, Finding, OwnCase};
 use crate::generate::Rng;
 use crate::lawful::Exercised;
+use crate::schedules::Strategy;
 
 /// Operations above this many are cut off, when bytes are text.
 const MOST_OPS: usize = 500;
@@ -17,20 +18,30 @@ fn look<L: Language>(case: &Case<L>, exercised: &mut Exercised) -> Result<u64, F
         .unwrap_or_else(|what| Err(Finding { kind: "panic".to_owned(), what, at: None }))
 }
 
-/// Play a case again.
+/// Play a case again, under its schedule if it has one.
 ///
 /// # Errors
 /// What is wrong with it.
 pub fn replay<L: Language>(case: &Case<L>) -> Result<u64, Finding> {
-    look(case, &mut Exercised::new())
+    let Some(schedule) = &case.schedule else { return look(case, &mut Exercised::new()) };
+    let strategy = Strategy::Replay(schedule.clone());
+    let executed = L::explore(case, strategy, 1, &mut Exercised::new());
+    executed.found.map_or(Ok(case.ops.len() as u64), |(finding, _)| Err(finding))
 }
 
-/// Play generated cases within the budget.
+/// Play generated cases within the budget: half of the time one operation after another, half of it by threads. Cases
+/// of the budget count cases there and schedules here.
 pub fn run<L: Language>(config: &Config<'_>) -> EngineReport
 where
     OwnCase: From<Case<L>>,
 {
-    hunt::<L>(config, &|case, exercised| L::play(case, exercised))
+    let half = config.budget.time.map(|time| time / 2);
+    let config = &Config { budget: Budget { time: half, ..config.budget }, ..*config };
+    let mut report = hunt::<L>(config, &|case, exercised| L::play(case, exercised));
+    if !report.cancelled && report.failures.len() < config.failures {
+        report.merge(hunt_threads::<L>(config, &L::explore));
+    }
+    report
 }
 
 /// Plays a case: how many operations did something, or what is wrong.
@@ -88,6 +99,8 @@ pub fn fuzz<L: Language>(data: &[u8]) {
         && let Ok(mut case) = Case::<L>::parse("input", text)
     {
         case.ops.truncate(MOST_OPS);
+        // Schedules are not for this engine: they run for long.
+        case.schedule = None;
         if let Err(finding) = replay(&case) {
             panic!("{}\n{case}", finding.what);
         }

@@ -8,17 +8,24 @@
 //! create g0
 //! charge g1 cpu=0 n=3 gfp=GFP_KERNEL
 //! ```
+//!
+//! What comes after the line `together` is run by threads, one for each CPU, under the schedule that the case
+//! names. An operation belongs to the thread of its CPU; one that has none, or whose CPU is somebody it works on,
+//! to the thread of the operation before it.
 
 mod engine;
 mod shrink;
 mod text;
+mod threads;
 
 pub use engine::{Player, fuzz, hunt, replay, run};
 pub use text::begins;
+pub use threads::{Explore, Thread, columns, hunt as hunt_threads};
 
 use crate::compaction::Choices;
 use crate::engine::Finding;
 use crate::lawful::Exercised;
+use crate::schedules::{Executed, Schedule, Strategy};
 use mmspec_model::vocab::Gfp;
 use std::fmt::Debug;
 use std::marker::PhantomData;
@@ -104,6 +111,17 @@ pub trait Language: Copy + PartialEq + Debug + 'static {
     /// # Errors
     /// What is wrong.
     fn play(case: &Case<Self>, exercised: &mut Exercised) -> Result<u64, Finding>;
+
+    /// A case with threads.
+    fn generate_threads(choices: &mut Choices<'_>) -> Case<Self>;
+
+    /// Run a case's threads under at most `most` schedules, up to the first finding.
+    fn explore(
+        case: &Case<Self>,
+        strategy: Strategy,
+        most: u64,
+        exercised: &mut Exercised,
+    ) -> Executed;
 }
 
 /// A switch of rules: its name, whether it is on, and how to set it.
@@ -118,6 +136,8 @@ pub struct Case<L: Language> {
     pub rules: L::Rules,
     /// What is done.
     pub ops: Vec<Op<L::Verb>>,
+    /// Under which schedule threads run what comes after `together`; `None`: one operation after another.
+    pub schedule: Option<Schedule>,
     /// Only a name.
     pub language: PhantomData<L>,
 }
@@ -126,7 +146,7 @@ impl<L: Language> Case<L> {
     /// Nothing done yet.
     #[must_use]
     pub const fn new(cpus: u16, rules: L::Rules) -> Self {
-        Self { cpus, rules, ops: Vec::new(), language: PhantomData }
+        Self { cpus, rules, ops: Vec::new(), schedule: None, language: PhantomData }
     }
 
     /// The name of a verb and its words.

@@ -1,6 +1,7 @@
 //! The text form.
 
 use super::{Case, Field, Language, Op};
+use crate::schedules::ScheduleError;
 use crate::script::ParseError;
 use mmspec_model::vocab::Gfp;
 use std::fmt::{self, Write as _};
@@ -45,7 +46,8 @@ impl<L: Language> fmt::Display for Case<L> {
             }
             writeln!(f)?;
         }
-        self.ops.iter().try_for_each(|op| writeln!(f, "{}", op_text::<L>(op)))
+        self.ops.iter().try_for_each(|op| writeln!(f, "{}", op_text::<L>(op)))?;
+        self.schedule.iter().try_for_each(|schedule| writeln!(f, "schedule {schedule}"))
     }
 }
 
@@ -194,6 +196,12 @@ impl<L: Language> Case<L> {
                 }
             }
             "rules" => self.rules = rules::<L>(rest)?,
+            "schedule" => {
+                let schedule = rest.join(" ").parse();
+                self.schedule = Some(schedule.map_err(|error: ScheduleError| {
+                    (error.to_string(), "write schedule 0*3 1*7".to_owned())
+                })?);
+            }
             _ => {
                 let op = op::<L>(first, rest)?;
                 if op.cpu >= self.cpus {

@@ -7,6 +7,7 @@ use mmspec_model::contract::{
 };
 use mmspec_model::laws::{MemcgHeld, MemcgPicture};
 use mmspec_model::vocab::{CounterKind, CpuId, Gfp, MAX_MEMCGS, MemcgEvent, MemcgId};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// More steps than any call takes.
 const MOST_STEPS: usize = 5_000;
@@ -39,7 +40,7 @@ pub enum Came {
 }
 
 /// Groups and their embedder.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Bench<M> {
     /// The groups under test.
     pub groups: M,
@@ -80,6 +81,21 @@ impl<M: MemoryCgroups> Bench<M> {
                 .collect(),
             stocks: (0..self.cpus).map(|cpu| self.groups.stock_state(CpuId(cpu))).collect(),
         }
+    }
+
+    /// What shows, and what the embedder has, without what only grows or only tells of the past.
+    pub(super) fn key(&self) -> u64 {
+        let mut picture = self.picture();
+        for group in &mut picture.groups {
+            (group.local, group.events) = Default::default();
+            for counter in [&mut group.memory, &mut group.swap] {
+                (counter.watermark, counter.local_watermark, counter.failcnt) = (0, 0, 0);
+            }
+        }
+        // Always with the same keys.
+        let mut hasher = DefaultHasher::new();
+        (picture, &self.held, &self.cache, &self.objects).hash(&mut hasher);
+        hasher.finish()
     }
 
     fn held_mut(&mut self, memcg: MemcgId) -> &mut MemcgHeld {
@@ -303,9 +319,10 @@ impl<M: MemoryCgroups> Bench<M> {
                 let at = usize::from(memcg.0);
                 self.cache[at] = self.cache[at].min(self.held[at].folios);
             }
-            Verb::Replace if pages > 0 && op.id > 0 && self.in_use(memcg, held.folios) => {
+            Verb::Replace if pages > 0 && (op.id == 0 || self.in_use(memcg, held.folios)) => {
                 self.groups.charge_replacement(memcg, pages);
-                self.held_mut(memcg).folios += u64::from(pages);
+                // The root's are nobody's (bug M20).
+                self.held_mut(memcg).folios += if op.id > 0 { u64::from(pages) } else { 0 };
             }
             Verb::FreeObject if held.objects > 0 => {
                 let objects = &mut self.objects[usize::from(memcg.0)];
@@ -368,7 +385,7 @@ impl<M: MemoryCgroups> Bench<M> {
 }
 
 /// Flags and task of a charge. Who interrupts the holder of a stock never waits.
-fn asks(op: &Op<Verb>) -> (Gfp, ChargeTask) {
+pub(super) fn asks(op: &Op<Verb>) -> (Gfp, ChargeTask) {
     let task = task(op.flags);
     let mut gfp = op.gfp;
     if task.intersects(ChargeTask::NESTED | ChargeTask::INTERRUPT) {

@@ -18,8 +18,9 @@ const GFPS: [Gfp; 8] = [
 /// Pages: around a batch, a costly order, a huge page.
 const PAGES: [u64; 14] = [1, 1, 1, 2, 3, 8, 9, 31, 32, 63, 64, 65, 100, 512];
 const BYTES: [u64; 10] = [8, 72, 100, 520, 1032, 2120, 4095, 4096, 4097, 9000];
-const LIMITS: [u64; 14] =
-    [0, 1, 8, 10, 32, 64, 65, 100, 128, 200, 512, 1000, 5000, PAGE_COUNTER_MAX];
+/// One whose lower half is 0 (bug M5).
+const LIMITS: [u64; 15] =
+    [0, 1, 8, 10, 32, 64, 65, 100, 128, 200, 512, 1000, 5000, 1 << 32, PAGE_COUNTER_MAX];
 
 /// How often each is done.
 const WEIGHTS: [(Verb, u64); 30] = [
@@ -138,4 +139,128 @@ fn amount(choices: &mut Choices<'_>, verb: Verb) -> u64 {
         Verb::Reclaimer => choices.pick(&[0, 1, 7, 32, 1000]),
         _ => choices.pick(&PAGES),
     }
+}
+
+/// What threads do, and how often.
+const THREADS: [(Verb, u64); 22] = [
+    (Verb::Charge, 24),
+    (Verb::Uncharge, 12),
+    (Verb::Refill, 6),
+    (Verb::Object, 8),
+    (Verb::FreeObject, 8),
+    (Verb::Pages, 4),
+    (Verb::FreePages, 4),
+    (Verb::Max, 2),
+    (Verb::MaxV1, 6),
+    (Verb::High, 1),
+    (Verb::Min, 2),
+    (Verb::Low, 2),
+    (Verb::Drain, 6),
+    (Verb::Work, 6),
+    (Verb::Dead, 3),
+    (Verb::Remove, 4),
+    (Verb::Create, 1),
+    (Verb::Reclaim, 1),
+    (Verb::Swap, 2),
+    (Verb::Unswap, 2),
+    (Verb::Event, 1),
+    (Verb::Replace, 1),
+];
+/// The plain half: for these the rules of limits can be told.
+const PLAIN: [Verb; 6] =
+    [Verb::Charge, Verb::Uncharge, Verb::Refill, Verb::MaxV1, Verb::Drain, Verb::Work];
+const FEW_PAGES: [u64; 8] = [1, 1, 5, 30, 60, 64, 65, 100];
+const FEW_LIMITS: [u64; 7] = [1, 10, 60, 64, 100, 128, 200];
+
+/// Two or three threads of a few operations each, in few groups.
+pub(super) fn threads(choices: &mut Choices<'_>) -> Case<Memcg> {
+    let cpus = 2 + choices.below(2) as u16;
+    let mut case = Case::new(cpus, mmspec_model::vocab::MemcgRules::LINUX_6_17);
+    if choices.one_in(4) {
+        case.rules = mmspec_model::vocab::MemcgRules::LINUX_6_12;
+    }
+    let plain = choices.one_in(2);
+    // One below the other more often than not.
+    let groups = 2 + choices.below(2);
+    for parent in 0..groups - 1 {
+        let parent = if choices.one_in(4) { 0 } else { parent as u16 };
+        case.ops.push(Op { id: parent, ..Op::new(Verb::Create) });
+    }
+    for id in 1..groups as u16 {
+        if plain || choices.one_in(2) {
+            let n = choices.pick(&FEW_LIMITS);
+            case.ops.push(Op { id, n, flags: NONBLOCK, ..Op::new(Verb::Max) });
+        }
+        if choices.one_in(4) {
+            let verb = choices.pick(&[Verb::Min, Verb::Low]);
+            case.ops.push(Op { id, n: choices.pick(&FEW_LIMITS), ..Op::new(verb) });
+        }
+    }
+    case.ops.push(Op { n: choices.pick(&[0, 7, 100]), m: 1, ..Op::new(Verb::Reclaimer) });
+    for _ in 0..choices.below(4) {
+        let first = thread_op(choices, groups, plain);
+        case.ops.push(Op { cpu: choices.below(u64::from(cpus)) as u16, ..first });
+    }
+    case.ops.push(Op::new(Verb::Together));
+    for cpu in 0..cpus {
+        for at in 0..1 + choices.below(4) {
+            let mut op = thread_op(choices, groups, plain);
+            if matches!(op.verb, Verb::Work | Verb::Dead) && at > 0 {
+                op.cpu = choices.below(u64::from(cpus)) as u16;
+            } else {
+                op.cpu = cpu;
+            }
+            if at == 0 && !Case::<Memcg>::words(op.verb).1.contains(&crate::flat::Field::Cpu)
+                || matches!(op.verb, Verb::Work | Verb::Dead) && at == 0
+            {
+                // The first one of a thread says whose it is.
+                op = Op { verb: Verb::Charge, cpu, n: 1, gfp: Gfp::NOWAIT, m: 0, flags: 0, ..op };
+            }
+            if !Case::<Memcg>::words(op.verb).1.contains(&crate::flat::Field::Cpu) {
+                op.cpu = 0;
+            }
+            case.ops.push(op);
+        }
+    }
+    case
+}
+
+fn thread_op(choices: &mut Choices<'_>, groups: u64, plain: bool) -> Op<Verb> {
+    let all: u64 = THREADS.iter().map(|(_, weight)| weight).sum();
+    let verb = if plain {
+        choices.pick(&PLAIN)
+    } else {
+        let mut at = choices.below(all);
+        let found = THREADS.iter().find(|(_, weight)| {
+            let here = at < *weight;
+            at = at.saturating_sub(*weight);
+            here
+        });
+        found.map_or(Verb::Charge, |(verb, _)| *verb)
+    };
+    let mut op = Op { id: 1 + choices.below(groups - 1) as u16, ..Op::new(verb) };
+    op.n = match verb {
+        Verb::Object => choices.pick(&BYTES),
+        Verb::FreeObject => choices.below(8),
+        Verb::Event => choices.below(MemcgEvent::COUNT as u64),
+        Verb::Max | Verb::MaxV1 | Verb::High | Verb::Min | Verb::Low => choices.pick(&FEW_LIMITS),
+        Verb::Work | Verb::Dead | Verb::Drain | Verb::Remove | Verb::Create => 0,
+        _ => choices.pick(&FEW_PAGES),
+    };
+    match verb {
+        Verb::Charge | Verb::Object | Verb::Pages => {
+            let may_exceed = !plain && choices.one_in(6);
+            let gfps = [Gfp::NOWAIT, Gfp::NOWAIT, Gfp::KERNEL.union(Gfp::NORETRY), Gfp::KERNEL];
+            op.gfp = if may_exceed { Gfp::ATOMIC } else { choices.pick(&gfps) };
+            if verb == Verb::Charge && choices.one_in(2) {
+                op.flags = CACHE;
+            }
+        }
+        Verb::Max => op.flags = NONBLOCK,
+        Verb::Drain => op.id = choices.below(groups) as u16,
+        Verb::Work | Verb::Dead => op.id = 0,
+        Verb::Refill | Verb::FreeObject if choices.one_in(6) => op.flags = 8,
+        _ => {}
+    }
+    op
 }

@@ -1,10 +1,11 @@
 //! The words of `.mcg` cases (docs/memcg.md).
 
-use super::{generate, lockstep};
+use super::{generate, lockstep, threads};
 use crate::compaction::Choices;
 use crate::engine::Finding;
 use crate::flat::{Case, Field, Language, Switch};
 use crate::lawful::Exercised;
+use crate::schedules::{Executed, Strategy};
 use mmspec_model::contract::ChargeTask;
 use mmspec_model::vocab::MemcgRules;
 
@@ -73,6 +74,8 @@ pub enum Verb {
     ReadPeak,
     /// Close it.
     ClosePeak,
+    /// From here on threads run.
+    Together,
     /// How the embedder reclaims from now on: at most n pages at a time; a killer if m is not 0.
     Reclaimer,
 }
@@ -142,6 +145,7 @@ impl Language for Memcg {
         (Verb::ResetPeak, "reset_peak", &[N]),
         (Verb::ReadPeak, "read_peak", &[N]),
         (Verb::ClosePeak, "close_peak", &[N]),
+        (Verb::Together, "together", &[]),
         (Verb::Reclaimer, "reclaimer", &[N, M]),
     ];
     type Verb = Verb;
@@ -153,5 +157,18 @@ impl Language for Memcg {
 
     fn play(case: &Case<Self>, exercised: &mut Exercised) -> Result<u64, Finding> {
         lockstep::compared(case, exercised)
+    }
+
+    fn generate_threads(choices: &mut Choices<'_>) -> Case<Self> {
+        generate::threads(choices)
+    }
+
+    fn explore(
+        case: &Case<Self>,
+        strategy: Strategy,
+        most: u64,
+        exercised: &mut Exercised,
+    ) -> Executed {
+        threads::of_implementation(case, strategy, most, exercised)
     }
 }

@@ -1,16 +1,16 @@
 //! Two sides, one operation after another.
 
 use super::bench::{Bench, Came};
-use super::language::Memcg;
+use super::language::{Memcg, Verb};
 use crate::engine::Finding;
-use crate::flat::Case;
+use crate::flat::{Case, Op};
 use crate::lawful::Exercised;
 use mmspec_impl::memcg::OwnedMemcg;
 use mmspec_impl::platform::StdPlatform;
 use mmspec_model::contract::{MemcgDone, MemoryCgroups};
 use mmspec_model::laws::{self, Live, MemcgDid, MemcgPicture, MemcgSeen, Observation, Step, World};
 use mmspec_model::reference::memcg::Reference;
-use mmspec_model::vocab::Pfn;
+use mmspec_model::vocab::{MemcgRules, Pfn};
 
 /// Groups and handles of a case at most: it has one operation for each.
 const GROUPS: usize = 512;
@@ -57,26 +57,38 @@ pub fn play<A: MemoryCgroups, B: MemoryCgroups>(
     let mut before = tested.picture();
     let mut done = 0;
     for (at, op) in case.ops.iter().enumerate() {
-        let expected = specified.act(op);
-        let came = tested.act(op);
-        if let Came::Call { done: None, steps, .. } = &came {
-            let last = steps.last();
-            return Err(finding("endless", format!("a call asks without end: {last:?}"), at));
-        }
-        let after = tested.picture();
-        judge(case, (&before, &after), &tested, &came, exercised)
-            .map_err(|(law, what)| finding(law, what, at))?;
-        if expected != came {
-            let what = format!("the specification: {expected:?}\nthe implementation: {came:?}");
-            return Err(finding("difference", what, at));
-        }
-        if let Some(what) = difference(&specified.picture(), &after) {
-            return Err(finding("difference", what, at));
-        }
+        let (came, after) = step(case.rules, &mut specified, &mut tested, &before, op, exercised)
+            .map_err(|(kind, what)| finding(kind, what, at))?;
         done += u64::from(came != Came::Skipped);
         before = after;
     }
     Ok(done)
+}
+
+/// One operation on both, judged: what it came to, and what shows then.
+pub(super) fn step<A: MemoryCgroups, B: MemoryCgroups>(
+    rules: MemcgRules,
+    specified: &mut Bench<A>,
+    tested: &mut Bench<B>,
+    before: &MemcgPicture,
+    op: &Op<Verb>,
+    exercised: &mut Exercised,
+) -> Result<(Came, MemcgPicture), (&'static str, String)> {
+    let expected = specified.act(op);
+    let came = tested.act(op);
+    if let Came::Call { done: None, steps, .. } = &came {
+        return Err(("endless", format!("a call asks without end: {:?}", steps.last())));
+    }
+    let after = tested.picture();
+    judge(rules, (before, &after), tested, &came, exercised)?;
+    if expected != came {
+        let what = format!("the specification: {expected:?}\nthe implementation: {came:?}");
+        return Err(("difference", what));
+    }
+    if let Some(what) = difference(&specified.picture(), &after) {
+        return Err(("difference", what));
+    }
+    Ok((came, after))
 }
 
 /// The first thing that differs.
@@ -97,7 +109,7 @@ fn difference(specified: &MemcgPicture, tested: &MemcgPicture) -> Option<String>
 }
 
 fn judge<M: MemoryCgroups>(
-    case: &Case<Memcg>,
+    rules: MemcgRules,
     (before, after): (&MemcgPicture, &MemcgPicture),
     bench: &Bench<M>,
     came: &Came,
@@ -112,13 +124,14 @@ fn judge<M: MemoryCgroups>(
         }
         Came::Skipped | Came::Said(_) => MemcgDid::Other,
     };
-    let seen = MemcgSeen { rules: case.rules, before: Some(before), after, held: &bench.held, did };
-    judged(&seen, exercised)
+    let seen = MemcgSeen { rules, before: Some(before), after, held: &bench.held, did };
+    judged(&seen, |_| true, exercised)
 }
 
-/// Every law of the family.
+/// Every law of the family that is `wanted`.
 pub(crate) fn judged(
     seen: &MemcgSeen<'_>,
+    wanted: impl Fn(&str) -> bool,
     exercised: &mut Exercised,
 ) -> Result<(), (&'static str, String)> {
     let observation = Observation {
@@ -133,7 +146,8 @@ pub(crate) fn judged(
         memcg: Some(seen),
         slab: None,
     };
-    for law in laws::all().filter(|law| law.family == laws::Family::Memcg) {
+    let family = laws::all().filter(|law| law.family == laws::Family::Memcg);
+    for law in family.filter(|law| wanted(law.id)) {
         let mut count = 0;
         let verdict = law.judge(&observation, &mut count);
         *exercised.entry(law.id).or_default() += count;

@@ -84,6 +84,46 @@ pub fn explore<S: Subject>(
         }
         Oracle::Order => Judge::Order(Box::new(booted)),
     };
+    let outcome: Arc<Mutex<Sums>> = Arc::default();
+    let (script, shared) = (Arc::new(script.clone()), Arc::clone(&outcome));
+    let executed = executions(strategy, most, true, move || {
+        // Only this thread touches it; it is not held while threads run.
+        let take = || shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sums = std::mem::take(&mut *take());
+        let found = execute(&script, &judge, boot, &mut sums);
+        *take() = sums;
+        found
+    });
+    let mut sums = outcome.lock().unwrap_or_else(PoisonError::into_inner);
+    Explored {
+        schedules: executed.schedules,
+        complete: executed.complete,
+        found: executed.found,
+        laws: std::mem::take(&mut sums.laws),
+        marks: std::mem::take(&mut sums.marks),
+        locks: sums.locks,
+    }
+}
+
+/// What executions came to.
+#[derive(Clone, Debug, Default)]
+pub struct Executed {
+    /// Schedules run.
+    pub schedules: u64,
+    /// All schedules were run.
+    pub complete: bool,
+    /// What was found, under which schedule.
+    pub found: Option<(Finding, Schedule)>,
+}
+
+/// Run `body`, which starts threads of shuttle and joins them, under at most `most` schedules, up to the first
+/// finding. `ordered`: the order of the page allocator's locks is watched.
+pub(crate) fn executions(
+    strategy: Strategy,
+    most: u64,
+    ordered: bool,
+    body: impl Fn() -> Option<Finding> + Send + Sync + 'static,
+) -> Executed {
     let record = Record::default();
     let choice = match strategy {
         Strategy::Random(seed) => Choice::Random(Rng::new(seed)),
@@ -98,27 +138,21 @@ pub fn explore<S: Subject>(
     config.silence_warnings = true;
     // The laws keep whole zones' numbers on the stack; shuttle's default is 60 KiB.
     config.stack_size = 1 << 19;
-    let outcome: Arc<Mutex<(Option<Finding>, Sums)>> = Arc::default();
-    let (script, inner, shared) = (Arc::new(script.clone()), record.clone(), Arc::clone(&outcome));
+    let outcome: Arc<Mutex<Option<Finding>>> = Arc::default();
+    let (inner, shared) = (record.clone(), Arc::clone(&outcome));
     let ended = catch(move || {
         Runner::new(scheduler, config).run(move || {
-            // Only this thread touches it; it is not held while threads run.
-            let take = || shared.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut sums = std::mem::take(&mut take().1);
-            let found = execute(&script, &judge, boot, &mut sums);
-            let mut outcome = take();
-            outcome.1 = sums;
-            if let Some(found) = found {
-                outcome.0.get_or_insert(found);
+            if let Some(found) = body() {
+                shared.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(found);
                 inner.stop();
             }
         })
     });
     let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
     let found = match ended {
-        Ok(_) => outcome.0.take(),
+        Ok(_) => outcome.take(),
         // A wrong order says more than the deadlock that came of it.
-        Err(_) if locks::broken().is_some() => locks::broken().as_ref().map(lock_order),
+        Err(_) if ordered && locks::broken().is_some() => locks::broken().as_ref().map(lock_order),
         Err(what) => {
             let kind = if what.contains("deadlock") {
                 "deadlock"
@@ -130,13 +164,10 @@ pub fn explore<S: Subject>(
             Some(Finding { kind: kind.to_owned(), what, at: None })
         }
     };
-    Explored {
+    Executed {
         schedules: record.executions(),
         complete: record.complete(),
         found: found.map(|found| (found, record.schedule())),
-        laws: std::mem::take(&mut outcome.1.laws),
-        marks: std::mem::take(&mut outcome.1.marks),
-        locks: outcome.1.locks,
     }
 }
 

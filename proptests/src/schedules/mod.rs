@@ -23,11 +23,12 @@ mod subject;
 mod table;
 
 pub use body::{column_of, concurrent_script};
-pub use engine::{Explored, Oracle, Strategy, explore, replay, run, run_histories};
+pub(crate) use engine::executions;
+pub use engine::{Executed, Explored, Oracle, Strategy, explore, replay, run, run_histories};
 pub use generate::script;
 pub use locks::{LockClass, LockName, LockViolation};
-pub use platform::{Coarse, Fine};
-pub use schedulers::Schedule;
+pub use platform::{Coarse, Fine, FineWord};
+pub use schedulers::{Schedule, ScheduleError};
 pub use shrinking::shrink_case;
 pub use subject::{Boot, Subject};
 

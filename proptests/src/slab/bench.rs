@@ -53,12 +53,17 @@ impl<S> World for Bench<'_, S> {
 /// What an operation did, for the laws.
 type Did = Option<SlabDid>;
 
+/// The machine of a case.
+pub(crate) fn machine(case: &Case<Slab>) -> Machine {
+    Machine::new(case.cpus, &[(ZoneKind::Normal, 0, FRAMES)])
+}
+
 /// The allocator of `impl`, with its free pointers in a table.
 pub(super) fn of_implementation(
     case: &Case<Slab>,
     exercised: &mut Exercised,
 ) -> Result<u64, Finding> {
-    let machine = Machine::new(case.cpus, &[(ZoneKind::Normal, 0, FRAMES)]);
+    let machine = machine(case);
     let slabs = OwnedSlabs::<StdPlatform>::new(machine.as_ref(), case.rules, 1)
         .map_err(|error| finding("invalid", error.to_string()))?;
     play(case, slabs, exercised)
@@ -104,7 +109,7 @@ impl<S: SlabCaches> Bench<'_, S> {
             return Ok(false);
         };
         let id = known.id;
-        let before = self.picture(id);
+        let before = picture(&self.slabs, id);
         self.pages.cache = op.id;
         self.pages.asked.clear();
         let Some(did) = self.operate(op, at)? else { return Ok(false) };
@@ -271,16 +276,6 @@ impl<S: SlabCaches> Bench<'_, S> {
         }
     }
 
-    fn picture(&self, id: CacheId) -> CachePicture {
-        let mut slabs = Vec::new();
-        self.slabs.for_each_slab(id, &mut |slab| slabs.push(slab));
-        CachePicture {
-            slabs,
-            nodes: vec![self.slabs.cache_node(id, NodeId(0))],
-            stats: SlabStat::ALL.map(|stat| self.slabs.cache_stat(id, stat)),
-        }
-    }
-
     fn judge(
         &mut self,
         at: usize,
@@ -289,7 +284,7 @@ impl<S: SlabCaches> Bench<'_, S> {
         before: &CachePicture,
     ) -> Result<(), Finding> {
         let known = &self.caches[at];
-        let after = self.picture(known.id);
+        let after = picture(&self.slabs, known.id);
         let blocks = self.pages.of(at as u16);
         let mut live = known.live.clone();
         live.sort_unstable();
@@ -319,8 +314,19 @@ impl<S: SlabCaches> Bench<'_, S> {
     }
 }
 
+/// All that is to be seen of a cache.
+pub(super) fn picture<S: SlabCaches>(of: &S, id: CacheId) -> CachePicture {
+    let mut slabs = Vec::new();
+    of.for_each_slab(id, &mut |slab| slabs.push(slab));
+    CachePicture {
+        slabs,
+        nodes: vec![of.cache_node(id, NodeId(0))],
+        stats: SlabStat::ALL.map(|stat| of.cache_stat(id, stat)),
+    }
+}
+
 /// Every law of the family, and how often each compared something.
-pub(crate) fn judged(
+pub(super) fn judged(
     seen: &SlabSeen<'_>,
     world: &dyn World,
     counts: &mut Exercised,

@@ -103,3 +103,93 @@ fn op(choices: &mut Choices<'_>, caches: u64, cpus: u16) -> Op<Verb> {
     }
     op
 }
+
+/// What threads do, and how often.
+const THREADS: [(Verb, u64); 9] = [
+    (Verb::Alloc, 14),
+    (Verb::Free, 26),
+    (Verb::Bulk, 6),
+    (Verb::FreeBulk, 8),
+    (Verb::Flush, 6),
+    (Verb::Shrink, 4),
+    (Verb::CpuPartial, 2),
+    (Verb::MinPartial, 1),
+    (Verb::Rcu, 1),
+];
+
+/// Two or three threads of a few operations each, on a cache or two with few objects in a slab.
+pub(super) fn threads(choices: &mut Choices<'_>) -> Case<Slab> {
+    let cpus = 2 + choices.below(2) as u16;
+    let mut case = Case::new(cpus, SlabRules::LINUX_6_17);
+    if choices.one_in(4) {
+        case.rules = choices.pick(Slab::PRESETS).1;
+    }
+    for (_, on, set) in Slab::SWITCHES {
+        if choices.one_in(6) {
+            let other = !on(&case.rules);
+            set(&mut case.rules, other);
+        }
+    }
+    let caches = 1 + choices.below(2);
+    for _ in 0..caches {
+        let flags = if choices.one_in(6) { choices.pick(&[4, 8, 32]) } else { 0 };
+        let n = choices.pick(&[1024, 2048, 4096, 4096]);
+        case.ops.push(Op { n, flags, ..Op::new(Verb::Create) });
+    }
+    if choices.one_in(2) {
+        case.ops.push(Op { n: choices.below(3), ..Op::new(Verb::MinPartial) });
+    }
+    if choices.one_in(3) {
+        case.ops.push(Op { n: choices.pick(&[0, 6, 16]), ..Op::new(Verb::CpuPartial) });
+    }
+    // Full slabs of this CPU and of that: remote frees are what threads are for.
+    for cpu in 0..cpus {
+        let (n, id) = (choices.pick(&[1, 3, 8, 9, 16]), choices.below(caches) as u16);
+        case.ops.push(Op { n, id, cpu, gfp: Gfp::KERNEL, ..Op::new(Verb::Bulk) });
+    }
+    case.ops.push(Op::new(Verb::Together));
+    for cpu in 0..cpus {
+        for at in 0..1 + choices.below(5) {
+            let mut op = thread_op(choices, caches);
+            let own = !matches!(op.verb, Verb::Flush | Verb::MinPartial);
+            if at == 0 && !own {
+                op = Op { id: op.id, n: op.n, ..Op::new(Verb::Free) };
+            }
+            let own = own || at == 0;
+            op.cpu = if own { cpu } else { choices.below(u64::from(cpus)) as u16 };
+            if op.verb == Verb::MinPartial {
+                op.cpu = 0;
+            }
+            case.ops.push(op);
+        }
+    }
+    case
+}
+
+fn thread_op(choices: &mut Choices<'_>, caches: u64) -> Op<Verb> {
+    let mut at = choices.below(THREADS.iter().map(|(_, weight)| weight).sum());
+    let found = THREADS.iter().find(|(_, weight)| {
+        let here = at < *weight;
+        at = at.saturating_sub(*weight);
+        here
+    });
+    let verb = found.map_or(Verb::Free, |(verb, _)| *verb);
+    let mut op = Op { id: choices.below(caches) as u16, ..Op::new(verb) };
+    match verb {
+        Verb::Alloc => op.gfp = choices.pick(&GFPS),
+        Verb::Bulk => {
+            op.gfp = choices.pick(&GFPS);
+            op.n = choices.pick(&[2, 5, 8]);
+        }
+        Verb::Free => op.n = choices.below(32),
+        Verb::FreeBulk => {
+            op.n = choices.pick(&[2, 5, 16]);
+            op.m = choices.below(32);
+        }
+        Verb::MinPartial => op.n = choices.below(4),
+        Verb::CpuPartial => op.n = choices.pick(&[0, 6, 16]),
+        Verb::Rcu => op.id = 0,
+        _ => {}
+    }
+    op
+}

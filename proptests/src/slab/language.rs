@@ -1,10 +1,11 @@
 //! The words of `.slb` cases (docs/slub.md).
 
-use super::{bench, generate};
+use super::{bench, generate, threads};
 use crate::compaction::Choices;
 use crate::engine::Finding;
 use crate::flat::{Case, Field, Language, Switch};
 use crate::lawful::Exercised;
+use crate::schedules::{Executed, Strategy};
 use mmspec_model::vocab::SlabRules;
 
 /// The language.
@@ -42,6 +43,8 @@ pub enum Verb {
     Wrong,
     /// Free the object again that was freed last.
     Twice,
+    /// From here on threads run.
+    Together,
 }
 
 const SWITCHES: &[Switch<SlabRules>] = &[
@@ -75,6 +78,7 @@ impl Language for Slab {
         (Verb::Refuse, "refuse", &[N, M]),
         (Verb::Wrong, "wrong", &[Id, Cpu, N, M]),
         (Verb::Twice, "twice", &[Id, Cpu]),
+        (Verb::Together, "together", &[]),
     ];
     type Verb = Verb;
     type Rules = SlabRules;
@@ -85,5 +89,18 @@ impl Language for Slab {
 
     fn play(case: &Case<Self>, exercised: &mut Exercised) -> Result<u64, Finding> {
         bench::of_implementation(case, exercised)
+    }
+
+    fn generate_threads(choices: &mut Choices<'_>) -> Case<Self> {
+        generate::threads(choices)
+    }
+
+    fn explore(
+        case: &Case<Self>,
+        strategy: Strategy,
+        most: u64,
+        exercised: &mut Exercised,
+    ) -> Executed {
+        threads::of_implementation(case, strategy, most, exercised)
     }
 }

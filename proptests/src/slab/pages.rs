@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 /// Frames of the machine.
 pub(super) const FRAMES: u64 = 1 << 13;
+/// Frames of the machine that threads share: it is made for each schedule.
+pub(super) const FEW_FRAMES: u64 = 1 << 6;
 
 /// The memory.
 #[derive(Debug)]
@@ -25,8 +27,12 @@ pub(super) struct Pages {
 
 impl Pages {
     pub(super) fn new() -> Self {
+        Self::of_frames(FRAMES)
+    }
+
+    pub(super) fn of_frames(frames: u64) -> Self {
         Self {
-            used: vec![false; FRAMES as usize],
+            used: vec![false; frames as usize],
             blocks: BTreeMap::new(),
             cache: 0,
             asked: Vec::new(),

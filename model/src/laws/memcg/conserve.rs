@@ -187,8 +187,13 @@ pub(super) fn removed(observation: &Observation<'_>, count: &mut u64) -> Result<
         equal(count, || format!("who owns objects of {memcg}"), nearest, owner)?;
         if !group.online {
             let memory = &group.memory;
-            let claims = (memory.min, memory.low, memory.min_usage, memory.low_usage);
-            equal(count, || format!("protection of {memcg}, removed"), (0, 0, 0, 0), claims)?;
+            let settings = (memory.min, memory.low);
+            equal(count, || format!("protection of {memcg}, removed"), (0, 0), settings)?;
+            // Who charges while it is removed may leave a stale claim (memcg-slub.md §1.5 T6).
+            if seen.before.is_some() {
+                let claims = (memory.min_usage, memory.low_usage);
+                equal(count, || format!("claims of {memcg}, removed"), (0, 0), claims)?;
+            }
         }
     }
     Ok(())
