@@ -210,9 +210,8 @@ pub(super) fn threads(choices: &mut Choices<'_>) -> Case<Memcg> {
             } else {
                 op.cpu = cpu;
             }
-            if at == 0 && !Case::<Memcg>::words(op.verb).1.contains(&crate::flat::Field::Cpu)
-                || matches!(op.verb, Verb::Work | Verb::Dead) && at == 0
-            {
+            let here = Case::<Memcg>::words(op.verb).1.contains(&crate::flat::Field::Cpu);
+            if at == 0 && (!here || matches!(op.verb, Verb::Work | Verb::Dead)) {
                 // The first one of a thread says whose it is.
                 op = Op { verb: Verb::Charge, cpu, n: 1, gfp: Gfp::NOWAIT, m: 0, flags: 0, ..op };
             }
