@@ -112,7 +112,8 @@ fn a_charge_over_high_is_noted_by_batches() {
 fn much_over_high_is_dealt_with_within_the_charge() {
     let mut shop = Shop::new();
     let memcg = shop.group(MemcgId::ROOT);
-    shop.set_high(memcg, 10);
+    shop.groups.charge_replacement(memcg, 60);
+    shop.set_high(memcg, 70);
     let call = MemcgCall::Charge {
         memcg,
         pages: 65,
