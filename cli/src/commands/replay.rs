@@ -54,7 +54,12 @@ where
     OwnCase: From<flat::Case<L>>,
 {
     let ops = case.ops.len();
-    out.line(format_args!("{ops} operations, compared, and by the laws"))?;
+    let how = if case.schedule.is_some() {
+        "by threads, under its schedule"
+    } else {
+        "compared, and by the laws"
+    };
+    out.line(format_args!("{ops} operations, {how}"))?;
     match flat::replay(&case) {
         Ok(done) => {
             out.line(format_args!("ok: {done} did something"))?;

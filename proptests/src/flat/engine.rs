@@ -44,11 +44,11 @@ where
     report
 }
 
-/// Plays a case: how many operations did something, or what is wrong.
-pub type Player<'a, L> = &'a dyn Fn(&Case<L>, &mut Exercised) -> Result<u64, Finding>;
+/// How a language plays a case: on its implementation, or on one with a planted fault.
+pub type Play<'a, L> = &'a dyn Fn(&Case<L>, &mut Exercised) -> Result<u64, Finding>;
 
 /// The same with another player: of an allocator with a planted fault.
-pub fn hunt<L: Language>(config: &Config<'_>, play: Player<'_, L>) -> EngineReport
+pub fn hunt<L: Language>(config: &Config<'_>, play: Play<'_, L>) -> EngineReport
 where
     OwnCase: From<Case<L>>,
 {

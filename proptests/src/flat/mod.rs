@@ -18,7 +18,7 @@ mod shrink;
 mod text;
 mod threads;
 
-pub use engine::{Player, fuzz, hunt, replay, run};
+pub use engine::{Play, fuzz, hunt, replay, run};
 pub use text::begins;
 pub use threads::{Explore, Thread, columns, hunt as hunt_threads};
 

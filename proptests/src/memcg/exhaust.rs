@@ -151,7 +151,7 @@ mod tests {
         }
         assert_eq!(report.depth, Some(4));
         // A fact of the policy: a change here is a change of behaviour.
-        assert!(report.states > Some(2_000), "{:?}", report.states);
+        assert!(report.states > Some(1_000), "{:?}", report.states);
         assert!(report.operations > 2 * report.states.unwrap_or(0), "states are met again");
     }
 }

@@ -169,6 +169,19 @@ const THREADS: [(Verb, u64); 22] = [
 /// The plain half: for these the rules of limits can be told.
 const PLAIN: [Verb; 6] =
     [Verb::Charge, Verb::Uncharge, Verb::Refill, Verb::MaxV1, Verb::Drain, Verb::Work];
+/// Groups go while their objects are freed and stocks are drained.
+const GOING: [Verb; 10] = [
+    Verb::Remove,
+    Verb::Remove,
+    Verb::Dead,
+    Verb::Dead,
+    Verb::Drain,
+    Verb::Work,
+    Verb::Object,
+    Verb::FreeObject,
+    Verb::Charge,
+    Verb::Pages,
+];
 const FEW_PAGES: [u64; 8] = [1, 1, 5, 30, 60, 64, 65, 100];
 const FEW_LIMITS: [u64; 7] = [1, 10, 60, 64, 100, 128, 200];
 
@@ -179,7 +192,10 @@ pub(super) fn threads(choices: &mut Choices<'_>) -> Case<Memcg> {
     if choices.one_in(4) {
         case.rules = mmspec_model::vocab::MemcgRules::LINUX_6_12;
     }
-    let plain = choices.one_in(2);
+    let (all, plain, going) =
+        (&THREADS[..], PLAIN.map(|verb| (verb, 1)), GOING.map(|verb| (verb, 1)));
+    let weights = choices.pick(&[all, &plain, &plain, &going]);
+    let plain = weights.len() == PLAIN.len();
     // One below the other more often than not.
     let groups = 2 + choices.below(2);
     for parent in 0..groups - 1 {
@@ -197,26 +213,34 @@ pub(super) fn threads(choices: &mut Choices<'_>) -> Case<Memcg> {
         }
     }
     case.ops.push(Op { n: choices.pick(&[0, 7, 100]), m: 1, ..Op::new(Verb::Reclaimer) });
+    if weights.len() == GOING.len() {
+        // A page of a stock of bytes, which nobody has any more.
+        let (id, cpu) = ((groups - 1) as u16, choices.below(u64::from(cpus)) as u16);
+        let n = choices.pick(&[4095, 4096]);
+        case.ops.push(Op { id, cpu, n, gfp: Gfp::ATOMIC, ..Op::new(Verb::Object) });
+        case.ops.push(Op { id, cpu, ..Op::new(Verb::FreeObject) });
+    }
     for _ in 0..choices.below(4) {
-        let first = thread_op(choices, groups, plain);
-        case.ops.push(Op { cpu: choices.below(u64::from(cpus)) as u16, ..first });
+        let first = thread_op(choices, groups, weights);
+        let on_a_cpu = Case::<Memcg>::words(first.verb).1.contains(&crate::flat::Field::Cpu);
+        let cpu = choices.below(if on_a_cpu { u64::from(cpus) } else { 1 }) as u16;
+        case.ops.push(Op { cpu, ..first });
     }
     case.ops.push(Op::new(Verb::Together));
     for cpu in 0..cpus {
         for at in 0..1 + choices.below(4) {
-            let mut op = thread_op(choices, groups, plain);
-            if matches!(op.verb, Verb::Work | Verb::Dead) && at > 0 {
-                op.cpu = choices.below(u64::from(cpus)) as u16;
-            } else {
-                op.cpu = cpu;
-            }
-            let here = Case::<Memcg>::words(op.verb).1.contains(&crate::flat::Field::Cpu);
-            if at == 0 && (!here || matches!(op.verb, Verb::Work | Verb::Dead)) {
+            let mut op = thread_op(choices, groups, weights);
+            let on_a_cpu = Case::<Memcg>::words(op.verb).1.contains(&crate::flat::Field::Cpu);
+            let remote = matches!(op.verb, Verb::Work | Verb::Dead);
+            if at == 0 && (remote || !on_a_cpu) {
                 // The first one of a thread says whose it is.
-                op = Op { verb: Verb::Charge, cpu, n: 1, gfp: Gfp::NOWAIT, m: 0, flags: 0, ..op };
-            }
-            if !Case::<Memcg>::words(op.verb).1.contains(&crate::flat::Field::Cpu) {
-                op.cpu = 0;
+                let id = op.id.max(1);
+                op = Op { id, n: 1, gfp: Gfp::NOWAIT, ..Op::new(Verb::Charge) };
+                op.cpu = cpu;
+            } else if remote {
+                op.cpu = choices.below(u64::from(cpus)) as u16;
+            } else if on_a_cpu {
+                op.cpu = cpu;
             }
             case.ops.push(op);
         }
@@ -224,19 +248,15 @@ pub(super) fn threads(choices: &mut Choices<'_>) -> Case<Memcg> {
     case
 }
 
-fn thread_op(choices: &mut Choices<'_>, groups: u64, plain: bool) -> Op<Verb> {
-    let all: u64 = THREADS.iter().map(|(_, weight)| weight).sum();
-    let verb = if plain {
-        choices.pick(&PLAIN)
-    } else {
-        let mut at = choices.below(all);
-        let found = THREADS.iter().find(|(_, weight)| {
-            let here = at < *weight;
-            at = at.saturating_sub(*weight);
-            here
-        });
-        found.map_or(Verb::Charge, |(verb, _)| *verb)
-    };
+fn thread_op(choices: &mut Choices<'_>, groups: u64, weights: &[(Verb, u64)]) -> Op<Verb> {
+    let plain = weights.len() == PLAIN.len();
+    let mut at = choices.below(weights.iter().map(|(_, weight)| weight).sum());
+    let found = weights.iter().find(|(_, weight)| {
+        let here = at < *weight;
+        at = at.saturating_sub(*weight);
+        here
+    });
+    let verb = found.map_or(Verb::Charge, |(verb, _)| *verb);
     let mut op = Op { id: 1 + choices.below(groups - 1) as u16, ..Op::new(verb) };
     op.n = match verb {
         Verb::Object => choices.pick(&BYTES),
