@@ -40,10 +40,7 @@ fn the_reference_keeps_every_law_and_the_generators_reach_everything() {
             use laws::Family::{Compaction, Memcg, Slab};
             laws::by_id(law).is_some_and(|law| matches!(law.family, Compaction | Memcg | Slab))
         };
-        assert!(
-            *times > 0 || other.contains(law) || apart(law),
-            "law {law} was never exercised"
-        );
+        assert!(*times > 0 || other.contains(law) || apart(law), "law {law} was never exercised");
     }
     assert_eq!(report.marks.largest_block, 11, "orders 0 to 10 are handed out");
     for order in 1..=10 {
