@@ -1,7 +1,5 @@
 //! Memory cgroups, exact and sequential (memcg-slub.md §1 to §3).
 
-// What goes on as the handler of memory.high is no error, and rare.
-#[allow(clippy::result_large_err)]
 mod charge;
 mod contract;
 mod counter;
