@@ -32,11 +32,12 @@ fn run(groups: &OwnedMemcg, call: MemcgCall, reply: MemcgReply) -> (u32, MemcgSt
 fn a_request_that_may_wait_reclaims_drains_retries_and_kills() {
     let (groups, memcg) = full(100);
     let (mut running, step) = groups.begin(CPU0, charge(memcg, 2, Gfp::KERNEL));
-    assert_eq!(step, reclaim(memcg, 2));
+    // 32 at least (§2.3, 9).
+    assert_eq!(step, reclaim(memcg, 32));
     // The drain's turn costs no retry; then 16 do; 18 passes and 18 events.
     let mut step = groups.go_on(&mut running, reclaimed(0));
     let mut passes = 2;
-    while step == reclaim(memcg, 2) {
+    while step == reclaim(memcg, 32) {
         step = groups.go_on(&mut running, reclaimed(0));
         passes += 1;
     }
@@ -46,7 +47,7 @@ fn a_request_that_may_wait_reclaims_drains_retries_and_kills() {
     // A victim, and all begins again with 16 retries and no drain.
     let mut step = groups.go_on(&mut running, KILLED);
     let mut passes = 0;
-    while step == reclaim(memcg, 2) {
+    while step == reclaim(memcg, 32) {
         step = groups.go_on(&mut running, reclaimed(0));
         passes += 1;
     }
@@ -70,7 +71,7 @@ fn progress_costs_small_requests_no_retry() {
     let (groups, memcg) = full(100);
     let (mut running, mut step) = groups.begin(CPU0, charge(memcg, 8, Gfp::KERNEL));
     for _ in 0..1000 {
-        assert_eq!(step, reclaim(memcg, 8));
+        assert_eq!(step, reclaim(memcg, 32));
         step = groups.go_on(&mut running, reclaimed(1));
     }
     // Of a costly one it does, and nobody is killed for it.
@@ -142,7 +143,7 @@ fn a_drain_may_be_enough() {
     groups.limit(parent, 70);
     groups.now(CPU0, charge(a, 1, Gfp::KERNEL));
     let (mut running, step) = groups.begin(CPU0, charge(b, 10, Gfp::KERNEL));
-    assert_eq!(step, reclaim(parent, 10), "of the level that is over");
+    assert_eq!(step, reclaim(parent, 32), "of the level that is over");
     assert_eq!(groups.go_on(&mut running, reclaimed(0)), charged(b));
     assert_eq!((groups.usage(a), groups.usage(parent)), (1, 11));
     assert_eq!(groups.look(parent).local[MemcgEvent::Max as usize], 1);
@@ -166,7 +167,7 @@ fn the_margin_is_looked_at_before_a_kill() {
         step = groups.go_on(&mut running, reclaimed(0));
         asked += 1;
     }
-    assert_eq!(step, reclaim(memcg, 3));
+    assert_eq!(step, reclaim(memcg, 32));
     // Too little for 3 pages by step 10, and 4 would be asked for by step 17.
     groups.uncharge(memcg, 2);
     assert_eq!(groups.go_on(&mut running, reclaimed(0)), MemcgStep::Oom { memcg, order: 2 });

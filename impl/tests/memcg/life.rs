@@ -135,7 +135,7 @@ fn a_charge_under_way_goes_on_after_the_removal() {
     groups.limit(memcg, 4);
     groups.now(CPU0, charge(memcg, 4, Gfp::KERNEL));
     let (mut running, step) = groups.begin(CPU0, charge(memcg, 1, Gfp::KERNEL));
-    assert_eq!(step, reclaim(memcg, 1));
+    assert_eq!(step, reclaim(memcg, 32));
     groups.offline(CPU0, memcg).unwrap();
     groups.uncharge(memcg, 4);
     assert_eq!(groups.look(ROOT).references, 0);
