@@ -5,6 +5,7 @@ mod bench;
 mod bytes;
 mod charges;
 mod counters;
+mod edges;
 mod forms;
 mod high;
 mod kernel;

@@ -1,10 +1,13 @@
 //! Each way of a free (memcg-slub.md §4.7), and how slabs are put away (§4.8), with exact
 //! statistics.
 
-use super::scene::{Scene, machine, moved, spec};
+use super::scene::{NODE, Scene, machine, moved, spec};
 use mmspec_model::{
     contract::SlabError,
-    vocab::{CacheFlags, CpuId, Gfp, ObjAddr, SlabPlace, SlabRules, SlabStat::*},
+    vocab::{
+        CacheFlags, CpuId, Gfp, ObjAddr, SlabPlace, SlabRules,
+        SlabStat::{self, *},
+    },
 };
 
 #[test]
@@ -293,4 +296,66 @@ fn misuse_is_told() {
         scene.free(1, kept);
         assert_eq!(scene.alloc_n(0, 1), [objects[69]]);
     }
+}
+
+/// `kfree`: the frame tells of the cache.
+#[test]
+fn an_object_may_be_freed_without_its_cache() {
+    let mut scene = Scene::plain();
+    let [first, second] = [scene.alloc(0), scene.alloc(0)];
+    for (cpu, object) in [(0, second), (1, first)] {
+        scene.slabs.object_free_any(CpuId(cpu), object, &mut scene.pages).unwrap();
+    }
+    assert_eq!(scene.alloc(0), second, "the CPU's own list first");
+    let stats = [SlabStat::FreeFastpath, SlabStat::FreeSlowpath].map(|stat| scene.stat(stat));
+    assert_eq!(stats, [1, 1]);
+    // A frame that no slab ever had, and one that a slab had.
+    let nowhere = ObjAddr((NODE - 1) << 12);
+    let mut none = |object| scene.slabs.object_free_any(CpuId(0), object, &mut scene.pages);
+    assert_eq!(none(nowhere), Err(SlabError::NotAnObject(nowhere)));
+    scene.free(0, second);
+    scene.flush(0);
+    scene.slabs.cache_shrink(CpuId(0), scene.cache, &mut scene.pages);
+    assert!(scene.slabs().is_empty());
+    let gone = scene.slabs.object_free_any(CpuId(0), second, &mut scene.pages);
+    assert_eq!(gone, Err(SlabError::NotAnObject(second)));
+}
+
+/// What was taken from a CPU's partial list makes room there.
+#[test]
+fn a_partial_list_counts_what_is_on_it() {
+    let mut scene = Scene::plain();
+    let full = scene.full_slabs(0, 12);
+    (0..5).for_each(|at| scene.free(0, full[at][0]));
+    let again = scene.alloc_n(0, 5);
+    scene.clear();
+    again.iter().for_each(|object| scene.free(0, *object));
+    assert_eq!(scene.stat(SlabStat::CpuPartialDrain), 0);
+    scene.alloc_n(0, 5);
+    (5..12).for_each(|at| scene.free(0, full[at][0]));
+    assert_eq!(scene.stat(SlabStat::CpuPartialDrain), 0, "seven fit");
+}
+
+/// Objects collected before they are freed: not more than was allowed, and by one CPU for a slab.
+#[test]
+fn collected_objects_are_freed_together() {
+    let mut scene = Scene::plain();
+    let full = scene.full_slabs(0, 2);
+    scene.slabs.set_deferred(scene.cache, 3);
+    scene.clear();
+    for (freed, collected) in [(0, 1), (1, 2), (2, 0), (3, 1)] {
+        scene.free(0, full[0][freed]);
+        assert_eq!(scene.slabs.deferred(scene.cache), collected, "{freed}");
+    }
+    // What another CPU collects, and what nobody may collect.
+    scene.free(1, full[1][0]);
+    scene.free(1, full[0][4]);
+    assert_eq!(scene.slabs.deferred(scene.cache), 2);
+    assert_eq!(scene.slab_of(full[0][0]).free, 4);
+    scene.slabs.set_deferred(scene.cache, 0);
+    scene.free(0, full[1][1]);
+    scene.flush(0);
+    scene.flush(1);
+    assert_eq!(scene.slabs.deferred(scene.cache), 0);
+    assert_eq!(scene.slab_of(full[1][0]).free, 2);
 }

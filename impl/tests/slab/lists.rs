@@ -1,6 +1,6 @@
 //! Each step of an allocation (memcg-slub.md §4.6) with exact statistics.
 
-use super::scene::{Scene, machine, moved, spec, two_nodes};
+use super::scene::{NODE, Scene, machine, moved, spec, two_nodes};
 use mmspec_model::vocab::{
     CacheFlags, CpuId, CpuPartialLimit, Gfp, NodeId, SlabPlace, SlabRules,
     SlabStat::{self, *},
@@ -223,4 +223,23 @@ fn debug_caches_keep_nothing_on_cpus() {
     scene.free(0, all[0]);
     assert_eq!(scene.places(), [(SlabPlace::NodePartial, 1)]);
     assert_eq!(scene.stat(FreeAddPartial), 1);
+}
+
+/// §4.4, 4: other nodes are looked at neither with a ratio of 0 nor for a request that keeps to its node.
+#[test]
+fn rich_nodes_may_not_be_looked_at() {
+    for (remote_node_defrag_ratio, gfp, node, away) in [
+        (0, Gfp::KERNEL, None, false),
+        (1024, Gfp::KERNEL | Gfp::THISNODE, Some(NodeId(0)), false),
+        (1024, Gfp::KERNEL, None, true),
+    ] {
+        let rules = SlabRules { remote_node_defrag_ratio, ..SlabRules::LINUX_6_17 };
+        let mut scene = Scene::new(&two_nodes(2), rules, spec(512, CacheFlags::empty()));
+        let full = scene.full_slabs(1, 20);
+        full.iter().for_each(|slab| scene.free(1, slab[0]));
+        scene.flush(1);
+        assert!(scene.node(1).nr_partial > 5);
+        let object = scene.try_alloc(0, gfp, node).unwrap();
+        assert_eq!(object.pfn().0 >= NODE, away, "{remote_node_defrag_ratio} {gfp:?}");
+    }
 }
