@@ -31,10 +31,11 @@ lint:
 doc:
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
-# All tests.
+# All tests. The quick ways of slabs are taken without debug assertions only.
 test: && newer
     cargo test --workspace --locked
     cargo test -p mmspec-impl --features heap --test heap --locked
+    cargo test -p mmspec-impl --profile bugs --test slab --locked
 
 # The locks under loom, in a target folder of their own (docs/concurrency.md).
 loom:

@@ -3,6 +3,7 @@
 mod bugs;
 mod frees;
 mod laws;
+mod layouts;
 mod lists;
 mod requests;
 mod scene;
