@@ -153,7 +153,7 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
             loop {
                 let here = only || ask.gfp.contains(Gfp::THISNODE);
                 if let Some((slab, freelist)) = self.take_partial(&mut own, ask, here) {
-                    own.load(slab, freelist);
+                    self.load(&mut own, ask.cache, (slab, freelist), &mut doomed);
                     found = Some(self.take_first(&mut own));
                     break;
                 }
@@ -173,12 +173,7 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
                     own.count(SlabStat::OrderFallback);
                 }
                 let freelist = self.build_list(&mut own, ask.cache, made.slab);
-                // Pages were asked for with no lock held: another thread may work as this CPU.
-                if own.slab != NIL {
-                    own.count(SlabStat::CpuslabFlush);
-                    self.deactivate_own(&mut own, ask.cache, &mut doomed);
-                }
-                own.load(made.slab, freelist);
+                self.load(&mut own, ask.cache, (made.slab, freelist), &mut doomed);
                 found = Some(self.take_first(&mut own));
                 break;
             }
@@ -186,6 +181,22 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         drop(own);
         self.discard(ask.cpu, &mut doomed, pages);
         found
+    }
+
+    /// A slab becomes the CPU's. Pages may have been asked for meanwhile, with no lock held: who worked as
+    /// this CPU then, another thread or the source of pages, left it a slab, which is put away (§4.6, 5).
+    fn load(
+        &self,
+        own: &mut CpuCache,
+        cache: CacheId,
+        (slab, freelist): (u32, u64),
+        doomed: &mut Chain,
+    ) {
+        if own.slab != NIL {
+            own.count(SlabStat::CpuslabFlush);
+            self.deactivate_own(own, cache, doomed);
+        }
+        own.load(slab, freelist);
     }
 
     /// Whether a CPU's slab is of the node asked for.
@@ -256,15 +267,28 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         if let Some(found) = self.take_partial_of(own, ask.cache, first) {
             return Some(found);
         }
-        let ratio = u64::from(self.rules.remote_node_defrag_ratio);
-        if here || self.nr_nodes == 1 || ratio == 0 || own.random_below(1024) > ratio {
+        if here || !self.looks_elsewhere(own) {
             return None;
         }
-        let min_partial = self.storage.caches[usize::from(ask.cache.0)].min_partial.load();
-        let others = self.nearest(first).iter().filter(|node| **node != first);
-        let mut rich =
-            others.filter(|node| self.node_slot(ask.cache, **node).nr_partial() > min_partial);
-        rich.find_map(|node| self.take_partial_of(own, ask.cache, *node))
+        let mut rich = self.rich_nodes(ask.cache, first);
+        rich.find_map(|node| self.take_partial_of(own, ask.cache, node))
+    }
+
+    /// Whether partial slabs of other nodes are taken this time.
+    pub(super) fn looks_elsewhere(&self, own: &mut CpuCache) -> bool {
+        let ratio = u64::from(self.rules.remote_node_defrag_ratio);
+        self.nr_nodes > 1 && ratio > 0 && own.random_below(1024) <= ratio
+    }
+
+    /// Nodes other than `first` that have more partial slabs than they need, the nearest first.
+    pub(super) fn rich_nodes(
+        &self,
+        cache: CacheId,
+        first: NodeId,
+    ) -> impl Iterator<Item = NodeId> + '_ {
+        let min_partial = self.storage.caches[usize::from(cache.0)].min_partial.load();
+        let others = self.nearest(first).iter().filter(move |node| **node != first);
+        others.filter(move |node| self.node_slot(cache, **node).nr_partial() > min_partial).copied()
     }
 
     fn take_partial_of(

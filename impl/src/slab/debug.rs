@@ -31,9 +31,11 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         let mut only = ask.node.is_some() && !here;
         loop {
             let first = ask.node.unwrap_or_else(|| self.node_of(ask.cpu));
-            let nodes = self.nearest(first);
-            let nodes = if only || here { &nodes[..1] } else { nodes };
-            let found = nodes.iter().find_map(|node| self.take_one(&own, ask.cache, *node));
+            let mut found = self.take_one(&own, ask.cache, first);
+            if found.is_none() && !only && !here && self.looks_elsewhere(&mut own) {
+                let mut rich = self.rich_nodes(ask.cache, first);
+                found = rich.find_map(|node| self.take_one(&own, ask.cache, node));
+            }
             if found.is_some() {
                 return found;
             }

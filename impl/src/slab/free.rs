@@ -175,7 +175,7 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         if own.slab != list.slab {
             return self.free_slow(own, cpu, cache, list, pages);
         }
-        self.check_naively(&own, own.freelist, list.head)?;
+        self.check_naively(&own, own.freelist, list.tail)?;
         self.set_next(&own.shape, list.tail, own.freelist);
         own.freelist = list.head;
         own.add(SlabStat::FreeFastpath, u64::from(list.count));
@@ -220,7 +220,7 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
         list: FreeList,
     ) -> Result<State, SlabError> {
         let before = self.object(list.slab, &own.shape, seen.head);
-        self.check_naively(own, before, list.head)?;
+        self.check_naively(own, before, list.tail)?;
         self.set_next(&own.shape, list.tail, before);
         Ok(State { head, inuse: seen.inuse.wrapping_sub(list.count), ..seen })
     }

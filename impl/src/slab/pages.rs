@@ -92,7 +92,13 @@ impl<P: Platform, B: Backing, M: ObjectMemory> SlabAllocator<P, B, M> {
             }
         };
         let slab = pfn.0.wrapping_sub(self.base);
-        let frames = self.frames().get(slab as usize..)?.get(..1 << order.get())?;
+        let known =
+            self.frames().get(slab as usize..).and_then(|rest| rest.get(..1 << order.get()));
+        let Some(frames) = known else {
+            // Frames that there are no records of are no use here.
+            pages.free(cpu, pfn, order);
+            return None;
+        };
         let of_node = NodeId((pages.node_of(pfn).index() % self.nr_nodes) as u8);
         let info = Info::new(slab as u32, cache, order, of_node);
         frames[0].set_state(State {

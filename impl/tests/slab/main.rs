@@ -5,6 +5,7 @@ mod frees;
 mod laws;
 mod layouts;
 mod lists;
+mod reentry;
 mod requests;
 mod scene;
 mod shown;
