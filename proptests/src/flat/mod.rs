@@ -149,6 +149,26 @@ impl<L: Language> Case<L> {
         Self { cpus, rules, ops: Vec::new(), schedule: None, language: PhantomData }
     }
 
+    /// Words that an operation's verb does not have are 0: its text would not give them back.
+    pub(crate) fn tidy(mut self) -> Self {
+        for op in &mut self.ops {
+            let (_, words) = Self::words(op.verb);
+            let has = |word| words.contains(&word);
+            let plain = Op::new(op.verb);
+            *op = Op {
+                cpu: if has(Field::Cpu) { op.cpu } else { plain.cpu },
+                id: if has(Field::Id) { op.id } else { plain.id },
+                other: if has(Field::Other) { op.other } else { plain.other },
+                n: if has(Field::N) { op.n } else { plain.n },
+                m: if has(Field::M) { op.m } else { plain.m },
+                gfp: if has(Field::Gfp) { op.gfp } else { plain.gfp },
+                flags: if has(Field::Flags) { op.flags } else { plain.flags },
+                ..plain
+            };
+        }
+        self
+    }
+
     /// The name of a verb and its words.
     pub(crate) fn words(verb: L::Verb) -> (&'static str, &'static [Field]) {
         L::VERBS

@@ -37,7 +37,14 @@ impl<L: Language> fmt::Display for Case<L> {
         let apart = |preset: &L::Rules| {
             L::SWITCHES.iter().filter(|(_, on, _)| on(preset) != on(&self.rules)).count()
         };
-        if let Some((name, preset)) = L::PRESETS.iter().min_by_key(|(_, preset)| apart(preset)) {
+        // Switches do not tell all presets apart: the one that they lead from.
+        let leads = |(_, preset): &&(&str, L::Rules)| {
+            let mut rules = *preset;
+            L::SWITCHES.iter().for_each(|(_, on, set)| set(&mut rules, on(&self.rules)));
+            rules == self.rules
+        };
+        let preset = L::PRESETS.iter().filter(leads).min_by_key(|(_, preset)| apart(preset));
+        if let Some((name, preset)) = preset {
             write!(f, "rules {name}")?;
             for (switch, on, _) in L::SWITCHES {
                 if on(preset) != on(&self.rules) {
@@ -212,5 +219,56 @@ impl<L: Language> Case<L> {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compaction::Choices;
+    use crate::generate::Rng;
+    use crate::memcg::Memcg;
+    use crate::slab::Slab;
+
+    fn survive<L: Language>() {
+        let empty = L::generate(&mut Choices::Bytes(&[]));
+        let random = |number| L::generate(&mut Choices::Random(Rng::for_case(3, number)));
+        for case in (0..500).map(random).chain([empty]) {
+            let text = case.to_string();
+            assert_eq!(Case::<L>::parse("text", &text).as_ref(), Ok(&case), "{text}");
+        }
+    }
+
+    #[test]
+    fn generated_cases_survive_their_text() {
+        survive::<Memcg>();
+        survive::<Slab>();
+    }
+
+    #[test]
+    fn wrong_lines_are_named() {
+        for (line, part) in [
+            ("frob", "no operation"),
+            ("create", ""),
+            ("charge k1", "names nobody"),
+            ("charge g1 cpu=9", "no cpu"),
+            ("charge g1 n=x", "no number"),
+            ("charge g1 gfp=GFP_NONSENSE", "GFP_NONSENSE"),
+            ("charge g1 as=never", "none of"),
+            ("work g1", "has no"),
+            ("rules linux_6_17", "after an operation"),
+        ] {
+            let text = format!("mcg 1\ncpus 2\ncreate g0\n{line}\n");
+            match Case::<Memcg>::parse("case", &text) {
+                Ok(_) => assert_eq!(line, "create", "{line}"),
+                Err(error) => {
+                    assert!(error.what.contains(part), "{line}: {error}");
+                    assert_eq!(error.line, 4, "{line}");
+                }
+            }
+        }
+        assert!(Case::<Memcg>::parse("case", "").is_err());
+        assert!(Case::<Memcg>::parse("case", "mcg 1\nrules linux_2_4\n").is_err());
+        assert!(Case::<Memcg>::parse("case", "mcg 1\ncpus 99\n").is_err());
     }
 }

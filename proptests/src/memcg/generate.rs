@@ -97,7 +97,7 @@ pub(super) fn case(choices: &mut Choices<'_>) -> Case<Memcg> {
         }
         case.ops.push(op);
     }
-    case
+    case.tidy()
 }
 
 fn op(choices: &mut Choices<'_>, groups: u64, cpus: u16) -> Op<Verb> {
@@ -245,7 +245,7 @@ pub(super) fn threads(choices: &mut Choices<'_>) -> Case<Memcg> {
             case.ops.push(op);
         }
     }
-    case
+    case.tidy()
 }
 
 fn thread_op(choices: &mut Choices<'_>, groups: u64, weights: &[(Verb, u64)]) -> Op<Verb> {

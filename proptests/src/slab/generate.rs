@@ -51,7 +51,7 @@ pub(super) fn case(choices: &mut Choices<'_>) -> Case<Slab> {
     for _ in 0..10 + choices.below(140) {
         case.ops.push(op(choices, caches, cpus));
     }
-    case
+    case.tidy()
 }
 
 fn create(choices: &mut Choices<'_>) -> Op<Verb> {
@@ -163,7 +163,7 @@ pub(super) fn threads(choices: &mut Choices<'_>) -> Case<Slab> {
             case.ops.push(op);
         }
     }
-    case
+    case.tidy()
 }
 
 fn thread_op(choices: &mut Choices<'_>, caches: u64) -> Op<Verb> {
