@@ -5,6 +5,7 @@ mod frees;
 mod laws;
 mod layouts;
 mod lists;
+mod rare;
 mod requests;
 mod scene;
 mod shown;
