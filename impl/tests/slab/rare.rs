@@ -222,3 +222,14 @@ fn attempts_keep_to_the_node_asked_for() {
         assert_eq!(source.node_of(object.unwrap().unwrap().pfn()), NodeId(node));
     }
 }
+
+/// A slab that left a CPU's partial list leaves room, also while others are on it.
+#[test]
+fn a_partial_list_forgets_what_left_it() {
+    let mut scene = Scene::plain();
+    let full = scene.full_slabs(0, 12);
+    full[..3].iter().for_each(|slab| scene.free(0, slab[0]));
+    scene.alloc_n(0, 3);
+    full[4..9].iter().for_each(|slab| scene.free(0, slab[0]));
+    assert_eq!(scene.stat(CpuPartialDrain), 0);
+}
