@@ -131,3 +131,39 @@ fn s11_s16_a_broken_list_ends_where_it_is_broken() {
         assert_ne!(next[2].pfn(), first.pfn());
     }
 }
+
+/// The users of a free object write over its pointer, then it is handed out, and one more.
+fn break_and_alloc(flags: CacheFlags, garbage: u64) {
+    let machine = machine(2);
+    let broken = Arc::new(std::sync::Mutex::new(None));
+    let memory = Shared(Arc::new(SparseTable::of(&machine.as_ref())), broken.clone());
+    let storage: SlabStorage<mmspec_impl::platform::StdPlatform, mmspec_impl::Owned> =
+        SlabStorage::on_heap(&machine.as_ref(), 2);
+    let slabs =
+        SlabAllocator::new(machine.as_ref(), SlabRules::LINUX_6_17, 1, storage, memory).unwrap();
+    let cache = slabs.cache_create(spec(512, flags)).unwrap();
+    let made = slabs.cache_layout(cache).unwrap();
+    let mut pages = super::scene::Pages::default();
+    let mut alloc =
+        || slabs.object_alloc(CpuId(0), cache, Gfp::KERNEL, None, &mut pages).unwrap().unwrap().0;
+    let first = alloc();
+    let slot = first + u64::from(made.stride) + u64::from(made.free_pointer);
+    *broken.lock().unwrap() = Some((slot, garbage));
+    let second = alloc();
+    *broken.lock().unwrap() = None;
+    let third = alloc();
+    let size = 4096 << made.order.get();
+    // The broken one is handed out, the next is the first of a new slab.
+    assert_eq!(second - first, u64::from(made.stride));
+    assert_eq!((third % size, third / size == first / size), (0, false), "{garbage:#x} {flags:?}");
+}
+
+/// S16: nothing that users wrote is handed out as an object.
+#[test]
+fn s16_garbage_is_not_handed_out() {
+    for flags in [CacheFlags::empty(), CacheFlags::DEBUG] {
+        for garbage in [3, 0x1234_5678_9abc_def0, 40, 1 << 20] {
+            break_and_alloc(flags, garbage);
+        }
+    }
+}

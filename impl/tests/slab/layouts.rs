@@ -50,3 +50,19 @@ fn what_is_set_by_hand_counts() {
         }
     }
 }
+
+/// Slabs so large that their small objects cannot be counted.
+#[test]
+fn slabs_hold_no_more_objects_than_can_be_counted() {
+    for order in [SlabOrderRule::Fractions, SlabOrderRule::Counting] {
+        for min_order in 5..=10 {
+            for max_order in [min_order, 10] {
+                let rules = SlabRules { order, min_order, max_order, ..SlabRules::LINUX_6_17 };
+                for object_size in [1, 8, 16, 24, 32, 40, 64, 120, 128, 136] {
+                    let flags = CacheFlags::empty();
+                    compare(CacheSpec { name: "t", object_size, align: 8, flags }, &rules, 8);
+                }
+            }
+        }
+    }
+}

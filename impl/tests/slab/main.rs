@@ -5,7 +5,11 @@ mod frees;
 mod laws;
 mod layouts;
 mod lists;
+<<<<<<< HEAD
 mod reentry;
+=======
+mod rare;
+>>>>>>> e-mut
 mod requests;
 mod scene;
 mod shown;

@@ -81,7 +81,8 @@ fn by_counting(rules: &SlabRules, size: u64, wanted: u64) -> Option<u8> {
             }
         }
     }
-    Some(rules.min_order.max(order_of(size))).filter(|order| *order <= rules.max_order)
+    // Then one object, whatever the waste and the bound.
+    Some(rules.min_order.max(order_of(size)))
 }
 
 /// Bytes from one object to the next, and where its free pointer is (§4.1).
