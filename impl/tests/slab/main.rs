@@ -5,11 +5,8 @@ mod frees;
 mod laws;
 mod layouts;
 mod lists;
-<<<<<<< HEAD
-mod reentry;
-=======
 mod rare;
->>>>>>> e-mut
+mod reentry;
 mod requests;
 mod scene;
 mod shown;
