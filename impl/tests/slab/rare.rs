@@ -104,6 +104,8 @@ fn debug_caches_look_at_other_nodes_last() {
     let away = |gfp, node, refuse| {
         let mut scene = debug_scene();
         scene.alloc(1);
+        // One partial slab is more than node 1 keeps.
+        scene.slabs.set_min_partial(scene.cache, 0);
         scene.pages.most = refuse;
         scene.try_alloc(0, gfp, node).map(|object| object.pfn().0 >= NODE)
     };
